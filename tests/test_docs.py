@@ -1,4 +1,4 @@
-"""The pages hold what they promise: links lead somewhere, records are complete, the README's commands exist."""
+"""The pages hold what they promise: links lead somewhere, records are complete, commands exist."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_readme_gives_both_commands() -> None:
 
 
 def test_the_readme_starts_with_code_that_runs() -> None:
-    """The first Python on the page is a doctest of at most twelve lines; pytest runs it with the other pages."""
+    """The first Python on the page is a doctest of at most twelve lines; pytest runs it with all pages."""
     first = re.search(r"```(?:python|pycon)\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     assert first is not None
     examples = doctest.DocTestParser().get_examples(first[1])

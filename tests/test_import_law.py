@@ -118,7 +118,7 @@ def imports(tree: ast.AST, importer: str, *, is_package: bool) -> Iterator[tuple
 def inner_imports(
     tree: ast.AST, importer: str, known: Mapping[str, object], *, is_package: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Line and name of each module of the package that is imported, with its folders, which Python runs too."""
+    """Line and name of each module of the package that is imported, with its folders, which run too."""
     for line, module, names in imports(tree, importer, is_package=is_package):
         if module != PACKAGE and not module.startswith(PACKAGE + "."):
             continue
