@@ -1,0 +1,163 @@
+"""What text becomes in the index, and what a question asks it for."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram_core.analysis import STOP_WORDS, document, folded, question, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Alice's tea", ["alic", "tea"]),
+        ("C++ and C#", ["c++", "and", "c#"]),
+        ("notepad++", ["notepad++", "notepad"]),
+        (".NET", [".net", "net"]),
+        ("node.js", ["nodej", "node", "js"]),
+        ("v3.11", ["3.11"]),
+        ("Python 3.11.4", ["python", "3.11.4", "3.11"]),
+        ("#42", ["#42", "42"]),
+        ("snake_case", ["snakecas", "snake", "case"]),
+        ("parseHTTPRequest", ["parsehttprequest", "pars", "http", "request"]),
+        ("Wi-Fi", ["wifi", "wi", "fi"]),
+        ("a.b@example.com", ["abexamplecom", "a", "b", "exampl", "com"]),
+        ("/usr/local/bin", ["usrlocalbin", "usr", "local", "bin"]),
+        ("and/or", ["and", "or"]),
+        ("2024-03-05", ["2024-03-05", "2024-03", "2024", "3", "5"]),
+        ("1,000", ["1000"]),
+        ("3rd", ["3"]),
+        ("乌龙茶", ["乌龙", "龙茶", "乌", "龙", "茶"]),
+        ("東京タワー", ["東京", "京タ", "タワ", "ワー", "東", "京"]),
+        ("한국어", ["한국", "국어"]),
+        ("ไทย", ["ไท", "ทย"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("l'eau", ["eau", "leau"]),
+        ("Straße", ["strass"]),
+        ("🎉👍🏽", ["🎉", "👍"]),
+        ("one...two", ["onetwo", "one", "two"]),
+        ("\ud800abc\x00def", ["abc", "def"]),
+        ("??? -- !", []),
+    ],
+)
+def test_a_text_becomes_terms(text: str, expected: list[str]) -> None:
+    """Words are stemmed, compounds come whole and in parts, signs that carry meaning stay."""
+    assert expected == terms(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("CAFÉ", "cafe"),
+        ("cafe\u0301", "café"),
+        ("ＡＢＣ", "abc"),
+        ("ﬁle", "file"),
+        ("ｶﾀｶﾅ", "カタカナ"),
+        ("snake_case", "snakeCase"),
+        ("e-mail", "email"),
+        ("Wi‑Fi".replace("\u2011", "-"), "wifi"),
+        ("v3.11", "3.11"),
+        ("don’t", "don't"),
+        ("Øre", "ore"),
+        ("co\u00adoperate", "cooperate"),
+        ("العَرَبِيَّة", "العربية"),
+    ],
+)
+def test_spellings_of_one_word_meet(one: str, other: str) -> None:
+    """What is written in two ways shares at least one term."""
+    assert set(terms(one)) & set(terms(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("C++", "C"), ("C#", "C"), ("F#", "F"), ("3.11", "3.1"), ("#42", "#4")]
+)
+def test_names_that_live_by_their_signs_stay_apart(one: str, other: str) -> None:
+    """C++ is not C, and version 3.11 is not 3.1."""
+    assert not set(question(one).terms) & set(question(other).terms)
+
+
+def test_a_question_loses_the_words_that_only_ask() -> None:
+    """Stop words go, distinct terms stay in order, neighbours become pairs."""
+    asked = question("What did Alice's sister say about green tea, and the green door?")
+    assert ("alic", "sister", "say", "green", "tea", "door") == asked.terms
+    assert ("green", "tea") in asked.pairs
+    assert not asked.whole
+
+
+def test_a_question_of_stop_words_alone_keeps_them() -> None:
+    """`The Who` can be asked for."""
+    asked = question("to be or not to be")
+    assert ("to", "be", "or", "not") == asked.terms
+    assert asked.whole
+
+
+def test_an_acronym_is_no_stop_word() -> None:
+    """WHO and IT are names when they are shouted alone."""
+    assert "who" in question("who leads the WHO?").terms
+    assert "it" not in question("who found it?").terms
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "???", "\x00", "\ud800", "()[]{}", "'", '"', "- . @ + _", "\u200d\ufe0f"]
+)
+def test_a_question_without_words_asks_nothing(text: str) -> None:
+    """Blank and sign-only questions have no terms."""
+    assert () == question(text).terms
+
+
+def test_one_han_letter_is_found_in_a_run() -> None:
+    """A one-letter Chinese question finds it within a longer word."""
+    assert set(question("茶").terms) <= set(terms("我爱喝乌龙茶"))
+    assert "茶" not in question("乌龙茶").terms
+
+
+def test_an_overlapping_statement_counts_once() -> None:
+    """A statement that opens the content adds nothing to the document."""
+    content = "Alice moved to Oslo in March and likes it."
+    assert document(content) == document("Alice moved to Oslo", content)
+    assert document(content) == document(content, content)
+
+
+def test_a_long_text_is_indexed_in_passages() -> None:
+    """Lines of a long text become passages, short ones join their followers, nothing is lost."""
+    rows = [f"row number{n} speaks of a topic that nobody else has raised before" for n in range(40)]
+    text = "\n".join(rows)
+    found = document(text)
+    assert 40 == len(found.split("\n"))
+    assert terms(text) == found.split()
+
+
+def test_an_endless_word_is_cut() -> None:
+    """No term is longer than 64 letters, whatever arrives."""
+    assert all(len(term) <= 64 for term in terms("x" * 20_000 + " " + "é" * 20_000 + " a" + "_b" * 9_000))
+
+
+def test_stop_words_are_lower_case() -> None:
+    """The list is written as it is compared."""
+    assert all(word == word.lower() for word in STOP_WORDS)
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_any_text_has_safe_terms(text: str) -> None:
+    """Never an exception, never a blank, a quote, a control sign or a lone surrogate in a term."""
+    for term in [*terms(text), *question(text).terms]:
+        assert term
+        assert not set(term) & set(" \t\n\r\x00\"'")
+        term.encode("utf-8")
+    assert document(text).split() == terms(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_composed_and_decomposed_text_have_equal_terms(text: str) -> None:
+    """NFC and NFD of a text cannot be told apart."""
+    assert terms(unicodedata.normalize("NFC", text)) == terms(unicodedata.normalize("NFD", text))
+
+
+@given(st.text(max_size=40))
+def test_folding_is_stable(text: str) -> None:
+    """Folding a folded text changes nothing more."""
+    assert folded(folded(text)) == folded(folded(folded(text)))
