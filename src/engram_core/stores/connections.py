@@ -1,0 +1,304 @@
+"""A store's connections: one for writing, under a lock, and one a thread for reading.
+
+A connection must not outlive a fork, not even unused: SQLite keeps its locks by process, so a child that
+opens the same file beside an inherited connection believes that it holds locks which it does not. So all are
+closed before a fork, and opened again on both sides of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import Literal, Protocol
+from weakref import WeakSet, WeakValueDictionary
+
+from engram_core.errors import StoreBusy, StoreError
+from engram_core.stores.driver import Connect, Durability, closed, open_connection
+
+__all__ = ["Connections", "Prepare"]
+
+Prepare = Callable[[sqlite3.Connection], None]
+"""What an application does to a connection before it is used, such as registering functions."""
+
+
+class Connections:
+    """The connections of one store in one process.
+
+    Args:
+        path: The file.
+        connect: Opens a connection, like `sqlite3.connect`.
+        mode: "rw" or "ro".
+        durability: See `stores.driver.Durability`.
+        timeout: Seconds to wait for locks.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connect: Connect,
+        *,
+        mode: Literal["ro", "rw"],
+        durability: Durability,
+        timeout: float,
+    ) -> None:
+        self.path = path
+        self.timeout = timeout
+        self._connect = connect
+        self._mode: Literal["ro", "rw"] = mode
+        self._durability: Durability = durability
+        self._prepares: tuple[Prepare, ...] = ()
+        self._closed = False
+        self._unfit = False
+        self._stuck: list[_Handle] = []
+        self._held: list[_Lock] = []
+        self._start()
+        _survive_forks(self)
+
+    def _start(self) -> None:
+        self._guard = threading.Lock()
+        self._write_lock = _write_lock(self.path)
+        self._owner: int | None = None
+        self._writer: _Handle | None = None
+        self._readers: WeakSet[_Handle] = WeakSet()
+        self._local = threading.local()
+
+    def prepare(self, hook: Prepare) -> None:
+        """Has the hook run on every connection, the open ones included, before its next use."""
+        self._prepares = (*self._prepares, hook)
+
+    def owned(self) -> bool:
+        """Whether this thread holds the write lock."""
+        return self._owner == threading.get_ident()
+
+    def hold_writer(self) -> sqlite3.Connection:
+        """Takes this process's write lock of the file, and gives the writing connection.
+
+        Raises: StoreBusy when other threads held it all the time.
+        """
+        lock = self._write_lock
+        if not lock.acquire(timeout=self.timeout):
+            raise StoreBusy(f"{self.path} is held by another thread", hint="try again", path=str(self.path))
+        try:
+            self._check()
+            if self._writer is None:
+                self._writer = self._new()
+            connection = self._writer.ready(self._prepares)
+        except BaseException:
+            lock.release()
+            raise
+        self._owner = threading.get_ident()
+        return connection
+
+    def writer(self) -> sqlite3.Connection:
+        """The writing connection, for the thread that holds the lock."""
+        if self._writer is None or not self.owned():
+            raise RuntimeError("there is no transaction of this thread")
+        return self._writer.connection
+
+    def release_writer(self) -> None:
+        """Gives the write lock back."""
+        if self.owned():
+            self._owner = None
+            self._write_lock.release()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """This thread's reading connection, in one snapshot from the first statement to the block's end."""
+        handle = self._reader()
+        with handle.lock:
+            connection = handle.ready(self._prepares)
+            handle.depth += 1
+            try:
+                if handle.depth == 1:
+                    connection.execute("BEGIN")
+                yield connection
+            finally:
+                handle.depth -= 1
+                if handle.depth == 0 and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def single(self) -> Iterator[sqlite3.Connection]:
+        """This thread's reading connection for one statement: a snapshot of its own, unless one is open."""
+        handle = self._reader()
+        with handle.lock:
+            yield handle.ready(self._prepares)
+
+    def extra(self) -> sqlite3.Connection:
+        """One more connection for a maintenance task; the caller closes it."""
+        self._check()
+        return open_connection(
+            self.path, self._connect, mode=self._mode, durability=self._durability, timeout=self.timeout
+        )
+
+    def close(self) -> None:
+        """Closes all connections; one that another thread is using, when that thread has done with it."""
+        self._closed = True
+        deadline = monotonic() + self.timeout
+        with self._guard:
+            readers = tuple(self._readers)
+        for handle in readers:
+            if handle.lock.acquire(timeout=max(0.0, deadline - monotonic())):
+                try:
+                    if handle.depth == 0:
+                        handle.close()
+                finally:
+                    handle.lock.release()
+        if not self.owned() and self._write_lock.acquire(timeout=max(0.0, deadline - monotonic())):
+            try:
+                if self._writer is not None:
+                    self._writer.close()
+                    self._writer = None
+            finally:
+                self._write_lock.release()
+
+    def _check(self) -> None:
+        if self._unfit:
+            raise StoreError(
+                "this process was forked while the store was in use, so it cannot use the file safely",
+                code="store_forked",
+                hint="fork while no transaction or read of the store is running",
+            )
+        if self._closed:
+            raise closed()
+
+    def _new(self) -> _Handle:
+        handle = _Handle(self.extra())
+        with self._guard:
+            return handle
+
+    def _reader(self) -> _Handle:
+        self._check()
+        handle: _Handle | None = getattr(self._local, "handle", None)
+        if handle is None or not handle.usable:
+            # The guard also keeps new connections from being born while a fork is under way.
+            with self._guard:
+                handle = _Handle(self.extra())
+                self._readers.add(handle)
+            self._local.handle = handle
+        return handle
+
+    def pause(self) -> None:
+        """Closes what is not in use, and lets nothing start, until `resume`; called before a fork."""
+        deadline = monotonic() + self.timeout
+        self._held = []
+        if not self.owned() and self._take(self._write_lock, deadline):
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        elif self._writer is not None:
+            self._stuck.append(self._writer)
+        self._take(self._guard, deadline)
+        for handle in tuple(self._readers):
+            if self._take(handle.lock, deadline) and handle.depth == 0:
+                handle.close()
+            else:
+                self._stuck.append(handle)
+
+    def _take(self, lock: _Lock, deadline: float) -> bool:
+        taken = lock.acquire(timeout=max(0.0, deadline - monotonic()))
+        if taken:
+            self._held.append(lock)
+        return taken
+
+    def resume(self) -> None:
+        """Goes on after a fork, in the parent."""
+        self._stuck = []
+        while self._held:
+            self._held.pop().release()
+
+    def restart(self) -> None:
+        """Begins anew after a fork, in the child; refuses to if a connection came over with it."""
+        self._unfit = bool(self._stuck)
+        for handle in self._stuck:
+            handle.abandon()
+        self._held = []
+        self._start()
+
+
+class _Lock(Protocol):
+    """A lock, re-entrant or not."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Takes it, if it can in time."""
+        ...
+
+    def release(self) -> None:
+        """Gives it back."""
+        ...
+
+
+class _Handle:
+    """A connection with the lock of who uses it; closed when nothing refers to it any more."""
+
+    __slots__ = ("__weakref__", "_pid", "connection", "depth", "lock", "prepared", "usable")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.lock = threading.RLock()
+        self.depth = 0
+        self.prepared = 0
+        self.usable = True
+        self._pid = os.getpid()
+
+    def ready(self, prepares: tuple[Prepare, ...]) -> sqlite3.Connection:
+        """The connection, prepared."""
+        if not self.usable:
+            raise closed()
+        while self.prepared < len(prepares):
+            prepares[self.prepared](self.connection)
+            self.prepared += 1
+        return self.connection
+
+    def close(self) -> None:
+        """Closes the connection, if it is this process's own."""
+        if not self.usable:
+            return
+        self.usable = False
+        if self._pid == os.getpid():
+            self.connection.close()
+        else:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Leaves an inherited connection open for ever: to close it would harm the parent's."""
+        self.usable = False
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.close()
+
+
+# Stores of one process on one file share the lock, so that their threads queue instead of polling. Should two
+# of them be born at once and miss each other, SQLite's own lock still keeps them apart.
+_locks: WeakValueDictionary[tuple[int, int, int], threading.Lock] = WeakValueDictionary()
+_alive: WeakSet[Connections] = WeakSet()
+_hooked: list[int] = []
+
+
+def _write_lock(path: Path) -> threading.Lock:
+    found = path.stat()
+    return _locks.setdefault((os.getpid(), found.st_dev, found.st_ino), threading.Lock())
+
+
+def _survive_forks(connections: Connections) -> None:
+    _alive.add(connections)
+    if not _hooked and hasattr(os, "register_at_fork"):
+        _hooked.append(1)
+        os.register_at_fork(
+            before=lambda: _each(Connections.pause),
+            after_in_parent=lambda: _each(Connections.resume),
+            after_in_child=lambda: _each(Connections.restart),
+        )
+
+
+def _each(step: Callable[[Connections], None]) -> None:
+    for connections in tuple(_alive):
+        step(connections)

@@ -1,0 +1,54 @@
+"""When and how the write-ahead log is copied into the database, and how it is emptied.
+
+SQLite before 3.51.3 may lose commits when a checkpoint and the write that starts the log anew meet. So no
+connection checkpoints by itself (`wal_autocheckpoint=0`). Who does it takes SQLite's own write lock first, by
+the writing connection, which keeps out the writers of all processes, and then copies by a second connection,
+in the one mode that asks for no write lock. The log is emptied without a checkpoint: the commit that starts
+it anew cuts the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["CHECKPOINT_BYTES", "checkpoint", "cut", "size"]
+
+CHECKPOINT_BYTES = 4 * 1024 * 1024
+"""A log as large as this is copied after the commit that finds it so."""
+
+_HEADER, _FRAME_HEADER = 32, 24
+
+
+def size(path: Path) -> int:
+    """Bytes of the database's write-ahead log, 0 if there is none."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def checkpoint(extra: Callable[[], sqlite3.Connection]) -> bool:
+    """Copies the log into the database, under SQLite's write lock; False if a reader is in the way."""
+    connection = extra()
+    try:
+        busy, frames, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    finally:
+        connection.close()
+    return not busy and bool(frames == copied)
+
+
+def cut(path: Path, writer: sqlite3.Connection, change_one_page: str) -> bool:
+    """Commits a change of one page such that it starts the log anew and cuts its file; True if it did.
+
+    All of the log must have been copied, and no reader must need it; then the file holds that one page alone.
+    """
+    (page,) = writer.execute("PRAGMA page_size").fetchone()
+    (limit,) = writer.execute("PRAGMA journal_size_limit").fetchone()
+    writer.execute("PRAGMA journal_size_limit=0")
+    try:
+        writer.execute(change_one_page)
+    finally:
+        writer.execute(f"PRAGMA journal_size_limit={limit}")
+    return size(path) <= _HEADER + _FRAME_HEADER + int(page)
