@@ -94,9 +94,7 @@ def plan_append(
     found = [versions(entry.stream) for entry in batch]
     for entry, version in zip(batch, found, strict=True):
         check_expected(entry.stream, entry.expected, version)
-    return Appended(
-        place_all(batch, found, head=head, recorded_at=max(last_recorded_at, now), last_link=last_link)
-    )
+    return Appended(place_all(batch, found, head=head, recorded_at=max(last_recorded_at, now), last_link=last_link))
 
 
 def check_repeats(batch: Sequence[StreamAppend]) -> None:

@@ -1,0 +1,154 @@
+"""Typed event ⇄ text: literal type names, versions with upcasters, the payload with its author and its salt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from engram_core import events as ev
+from engram_core import wire
+from engram_core.chain import ERASED_MARKER, commitment
+from engram_core.errors import EngramError, HistoryError
+from engram_core.ports import NewEvent, Recorded
+from engram_core.values import Actor, from_micros
+from engram_core.vocab import ActorKind
+
+__all__ = ["VERSIONS", "EventCodec", "Stamp"]
+
+VERSIONS: Final[Mapping[str, int]] = {cls.__name__: 1 for cls in ev.EVENTS}
+"""The schema version in which each event type is written. Raising one needs an upcaster from every older version."""
+
+_CLASSES: Final[Mapping[str, type[Any]]] = {cls.__name__: cls for cls in ev.EVENTS}
+
+_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_loads: Final = json.JSONDecoder().decode
+
+EventUpcaster = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@frozen(kw_only=True)
+class Stamp:
+    """What the envelope says of an event besides the event: who, when, in which batch, from what cause."""
+
+    id: str
+    owner: str
+    occurred_at: int
+    actor: Actor
+    batch_id: str
+    salt: str
+    on_behalf_of: Actor | None = None
+    session_id: str | None = None
+    client: str | None = None
+    causation_id: str | None = None
+    command_key: str | None = None
+
+
+@frozen
+class EventCodec:
+    """Writes events and reads them back, from every version ever released.
+
+    Args:
+        upcasters: (type, version) → how that version's payload becomes the next one's.
+        lenient: Read an unknown type or a newer schema as `UnknownEvent`, instead of refusing it by name.
+        versions: The version of each type that is written.
+    """
+
+    upcasters: Mapping[tuple[str, int], EventUpcaster] = field(factory=dict)
+    lenient: bool = False
+    versions: Mapping[str, int] = field(default=VERSIONS)
+
+    def __attrs_post_init__(self) -> None:
+        for type_name, current in self.versions.items():
+            missing = [v for v in range(1, current) if (type_name, v) not in self.upcasters]
+            if missing:
+                raise ValueError(f"{type_name} is written in version {current}, but has no upcaster from {missing}")
+
+    def encode(self, event: ev.Event, stamp: Stamp) -> NewEvent:
+        """The event as a store is given it."""
+        by: dict[str, Any] = {"id": stamp.actor.id}
+        if stamp.on_behalf_of is not None:
+            by["for"] = str(stamp.on_behalf_of)
+        if stamp.session_id is not None:
+            by["session"] = stamp.session_id
+        if stamp.client is not None:
+            by["client"] = stamp.client
+        data = _dumps({"by": by, "v": wire.encode(event), "salt": stamp.salt})
+        name = type(event).__name__
+        return NewEvent(
+            stamp.id,
+            name,
+            self.versions[name],
+            stamp.owner,
+            data,
+            commitment(data),
+            stamp.occurred_at,
+            stamp.actor.kind.value,
+            stamp.batch_id,
+            stamp.causation_id,
+            stamp.command_key,
+        )
+
+    def decode(self, r: Recorded) -> ev.RecordedEvent:
+        """The event as the model knows it.
+
+        Raises: HistoryError for an unknown type, a newer schema, or a payload that does not have its form.
+        """
+        kind = ActorKind(r.actor_kind)
+        if r.data == ERASED_MARKER:
+            return _stamped(r, ev.ErasedPayload(r.type), kind, None, {})
+        current = self.versions.get(r.type)
+        if current is None or r.schema_version > current:
+            if self.lenient:
+                return _stamped(r, ev.UnknownEvent(r.type, r.schema_version, r.data), kind, None, {})
+            known = "a newer schema of" if current is not None else "the unknown type"
+            raise HistoryError(
+                f"position {r.position} holds {known} {r.type} (version {r.schema_version})",
+                hint="upgrade engram-core-memory, or open the log leniently to skip and report it",
+                position=r.position,
+                type=r.type,
+                schema_version=r.schema_version,
+            )
+        try:
+            envelope = _loads(r.data)
+            raw = envelope["v"]
+            for version in range(r.schema_version, current):
+                raw = self.upcasters[r.type, version](raw)
+            by = envelope["by"]
+            return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, Actor(kind, by["id"]), by)
+        except (ValueError, KeyError, TypeError, EngramError) as error:
+            raise HistoryError(
+                f"the payload of {r.type} at position {r.position} does not have its form: {error}",
+                code="history_payload",
+                hint="run verify(); the log was changed by something else",
+                position=r.position,
+                type=r.type,
+            ) from error
+
+
+def _stamped(
+    r: Recorded, event: ev.Event, kind: ActorKind, actor: Actor | None, by: Mapping[str, Any]
+) -> ev.RecordedEvent:
+    drafter = by.get("for")
+    return ev.RecordedEvent(
+        event,
+        r.position,
+        r.stream,
+        r.version,
+        r.id,
+        r.type,
+        r.schema_version,
+        r.owner,
+        r.batch_id,
+        r.causation_id,
+        from_micros(r.occurred_at),
+        from_micros(r.recorded_at),
+        kind,
+        actor,
+        None if drafter is None else wire.read_actor(drafter),
+        by.get("session"),
+        by.get("client"),
+        r.link,
+    )

@@ -1,0 +1,82 @@
+"""When two memories are the same: fingerprints of what they say, and normal forms of tags and names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from engram_core.kinds import KindRegistry
+from engram_core.values import Link, Visibility
+from engram_core.vocab import Relation
+
+__all__ = ["fingerprint", "normal_name", "normal_tag", "word_set"]
+
+_BLANKS: Final = re.compile(r"\s+")
+_WORD: Final = re.compile(r"[^\W_]+")
+_IDENTITY: Final = (Relation.ABOUT, Relation.INVOLVES, Relation.OWNED_BY)
+
+
+def normal_tag(tag: str) -> str:
+    """NFC, trimmed, case-folded; blanks inside are kept."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).strip().casefold())
+
+
+def normal_name(name: str) -> str:
+    """NFKC, case-folded, trimmed, blanks run together: how names and aliases are compared."""
+    return _BLANKS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+
+
+def word_set(texts: Iterable[str]) -> frozenset[str]:
+    """The words of texts, NFKC and case-folded: what the overlap of two memories is measured on."""
+    return frozenset(word for text in texts for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def fingerprint(
+    kinds: KindRegistry,
+    *,
+    kind: str,
+    attributes: Mapping[str, Any],
+    title: str | None,
+    content: str,
+    links: Iterable[Link],
+    visibility: Visibility,
+) -> str | None:
+    """A digest that two memories share iff they say the same to the same audience.
+
+    Args:
+        kinds: Tells which kinds are entities, and their label field.
+        kind, attributes, title, content, links, visibility: Of the memory; `attributes` is the raw payload.
+
+    Returns: 64 hexadecimal digits; None for an entity of which no more than its name is known, since two people may
+        bear one name.
+    Source: model §8. Texts are NFC with runs of blanks as one; case counts.
+    """
+    edges = sorted((link.relation.value, link.target) for link in links if link.relation in _IDENTITY)
+    spec = kinds.spec(kind)
+    given = {key: value for key, value in attributes.items() if value not in (None, (), [])}
+    if spec.entity and set(given) <= set(spec.label_fields) and not content.strip() and not edges and title is None:
+        return None
+    audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]
+    text = _canonical([1, kind, title, content, given, edges, audience])
+    return sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> str:
+    """Canonical JSON: sorted keys, no blanks outside of strings, and within them the normal form."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(float(value))
+        case str():
+            normal = _BLANKS.sub(" ", unicodedata.normalize("NFC", value)).strip()
+            return '"' + normal.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case Mapping():
+            return "{" + ",".join(f"{_canonical(str(k))}:{_canonical(value[k])}" for k in sorted(value)) + "}"
+        case _:
+            return "[" + ",".join(_canonical(item) for item in value) + "]"
