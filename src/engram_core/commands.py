@@ -9,6 +9,8 @@ from typing import Any, Final, TypeAlias
 from attrs import field, frozen
 
 from engram_core.values import (
+    SHARED,
+    STANDARD,
     UNSET,
     EvidenceRef,
     Lifetime,
@@ -16,8 +18,6 @@ from engram_core.values import (
     Unset,
     Validity,
     Visibility,
-    shared,
-    standard,
 )
 from engram_core.vocab import ArchiveReason, Relation
 
@@ -64,8 +64,8 @@ class Remember:
     confidence: float | None = None
     pinned: bool = False
     user_weight: float | None = None
-    lifetime: Lifetime = standard()
-    visibility: Visibility = shared()
+    lifetime: Lifetime = STANDARD
+    visibility: Visibility = SHARED
     validity: Validity | None = None
     external_ids: tuple[tuple[str, str], ...] = ()
     source_ref: str | None = None

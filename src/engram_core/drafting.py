@@ -200,6 +200,5 @@ def _evidence(evidence: tuple[EvidenceRef, ...], limits: Limits, problems: list[
 def _external_ids(ids: tuple[tuple[str, str], ...], limits: Limits, problems: list[Problem]) -> None:
     _count("external_ids", ids, limits.external_ids, problems)
     for system, id in ids:
-        for part in (system, id):
-            if problem := text_problem(part, at_most=500, blank=False):
-                problems.append(Problem("external_ids", f"{part!r}: {problem}"))
+        found = [(part, text_problem(part, at_most=500, blank=False)) for part in (system, id)]
+        problems += [Problem("external_ids", f"{part!r}: {problem}") for part, problem in found if problem]

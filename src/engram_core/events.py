@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from attrs import field, frozen
 
 from engram_core.values import (
+    ALWAYS,
     UNSET,
     Actor,
     EvidenceRef,
@@ -86,7 +87,7 @@ class MemoryCreated:
     user_weight: float | None = None
     lifetime: Lifetime
     visibility: Visibility
-    validity: Validity = Validity()
+    validity: Validity = ALWAYS
     external_ids: tuple[tuple[str, str], ...] = ()
     source_ref: str | None = None
     redactions: int = 0

@@ -1,4 +1,4 @@
-"""The state of one memory, and how it follows from its events. Total: any stored history folds, in any order of versions.
+"""The state of one memory, and how it follows from its events. Total: whatever the log holds folds.
 
 The state is made of field groups: the attribute `confidence` holds all that the group `FieldGroup.CONFIDENCE` stands
 for, and so on. Legality, revision conflicts, rebase and undo speak of groups, and read them here.

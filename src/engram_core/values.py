@@ -15,7 +15,10 @@ from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.vocab import ActorKind, EvidenceType, LifetimeKind, Relation, VisibilityKind
 
 __all__ = [
+    "ALWAYS",
     "EPOCH",
+    "SHARED",
+    "STANDARD",
     "UNSET",
     "Actor",
     "DateLike",
@@ -338,7 +341,7 @@ class Lifetime:
 
 
 _PERMANENT: Final = Lifetime(LifetimeKind.PERMANENT)
-_STANDARD: Final = Lifetime(LifetimeKind.STANDARD)
+STANDARD: Final = Lifetime(LifetimeKind.STANDARD)
 _EPHEMERAL: Final = Lifetime(LifetimeKind.EPHEMERAL)
 
 
@@ -349,7 +352,7 @@ def permanent() -> Lifetime:
 
 def standard() -> Lifetime:
     """Subject to decay; may one day be proposed for pruning. The default."""
-    return _STANDARD
+    return STANDARD
 
 
 def ephemeral() -> Lifetime:
@@ -381,13 +384,13 @@ class Visibility:
             )
 
 
-_SHARED: Final = Visibility(VisibilityKind.SHARED)
+SHARED: Final = Visibility(VisibilityKind.SHARED)
 _PRIVATE: Final = Visibility(VisibilityKind.PRIVATE)
 
 
 def shared() -> Visibility:
     """Everybody in the space may see it. The default."""
-    return _SHARED
+    return SHARED
 
 
 def private() -> Visibility:
@@ -430,3 +433,7 @@ class Validity:
         return (self.valid_from is None or self.valid_from <= instant) and (
             self.valid_to is None or instant < self.valid_to
         )
+
+
+ALWAYS: Final = Validity()
+"""The window that is open on both sides."""
