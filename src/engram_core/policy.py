@@ -12,7 +12,7 @@ from attrs import Attribute, evolve, field, fields, frozen
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.vocab import ActorKind
 
-__all__ = ["ActorWeights", "Decay", "ImportancePolicy", "Limits", "Policy", "RetentionPolicy", "ReviewPolicy"]
+__all__ = ["ActorWeights", "Decay", "ImportancePolicy", "Limits", "Policy", "RecallPolicy", "RetentionPolicy", "ReviewPolicy"]
 
 _UNIT = {"unit": True}
 _ABOVE_0 = {"above_0": True}
@@ -164,6 +164,53 @@ class ReviewPolicy:
         _checked("review policy", self)
 
 
+@frozen(kw_only=True)
+class RecallPolicy:
+    """How a question ranks memories. The defaults were measured; `docs/explanation/recall.md` says on what.
+
+    Attributes:
+        saturation: How slowly repeating a term stops counting (the k1 of BM25), above 0.
+        length: How much a long text must say to weigh as much as a short one (the b of BM25), in [0, 1].
+        passage: Share of the score of a text's best passage, added to that of the whole.
+        pair: Share of two terms' weights that is added when they stand side by side as in the question.
+        context: Share that a memory gains from the score of its neighbour in the same session; a neighbour
+            d steps away counts context^d. In [0, 1].
+        reach: Steps in a session that context reaches.
+        named: Share added when the question names the entity that a memory is linked to.
+        lexical, semantic: Weights of the two halves where an embedder is given.
+        freshness, importance, confidence: Weights of the terms beside the match, each in [0, 1].
+        stale: What a stale memory loses, in [0, 1].
+        fresh_half_life_days: Days after which freshness has halved; above 0.
+        postings: Matches read to choose candidates; the words beyond, the commonest, only rank them.
+        depth: Candidates whose texts are looked into.
+        terms: Terms of a question that count; of a longer one the rarest.
+    """
+
+    saturation: float = 0.9
+    length: float = field(default=0.6, metadata=_UNIT)
+    passage: float = 0.5
+    pair: float = 0.3
+    context: float = field(default=0.4, metadata=_UNIT)
+    reach: int = 2
+    named: float = 0.6
+    lexical: float = field(default=0.6, metadata=_UNIT)
+    semantic: float = field(default=0.4, metadata=_UNIT)
+    freshness: float = field(default=0.02, metadata=_UNIT)
+    importance: float = field(default=0.02, metadata=_UNIT)
+    confidence: float = field(default=0.02, metadata=_UNIT)
+    stale: float = field(default=0.02, metadata=_UNIT)
+    fresh_half_life_days: float = 30.0
+    postings: int = 8_000
+    depth: int = 64
+    terms: int = 64
+
+    def __attrs_post_init__(self) -> None:
+        _checked("recall policy", self)
+        needed = ("saturation", "fresh_half_life_days", "postings", "depth", "terms")
+        if not all(getattr(self, name) for name in needed):
+            raise InvalidAttributesError("recall policy", [Problem(", ".join(needed), "must be above 0")])
+
+
 def _default_actors() -> dict[str, ActorWeights]:
     other = {"confirm": 0.40, "contradict": 0.40}
     return {
@@ -230,7 +277,7 @@ class Policy:
         decay: Half-life, staleness, horizon and base importance by kind; what is not named keeps its
             default, and a kind beyond the twelve the values of its KindSpec.
         active_exempt: Kinds whose memories are never pruned while their status attribute is "active".
-        retention, importance, review: The policies of those names.
+        retention, importance, review, recall: The policies of those names.
     """
 
     actors: Mapping[str, ActorWeights] = field(factory=_default_actors, converter=_over_actors)
@@ -244,6 +291,7 @@ class Policy:
     retention: RetentionPolicy = RetentionPolicy()
     importance: ImportancePolicy = ImportancePolicy()
     review: ReviewPolicy = ReviewPolicy()
+    recall: RecallPolicy = RecallPolicy()
 
     def __attrs_post_init__(self) -> None:
         kinds = frozenset(ActorKind)
