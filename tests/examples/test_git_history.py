@@ -15,8 +15,8 @@ import pytest
 if importlib.util.find_spec("engram_core").origin is None:  # type: ignore[union-attr]
     pytest.skip("the door, __init__.py, is yet to come", allow_module_level=True)
 
-import examples.git_history as example  # noqa: E402
-from engram_core import MemorySpace, user  # noqa: E402
+import examples.git_history as example
+from engram_core import MemorySpace, user
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
