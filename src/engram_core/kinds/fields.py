@@ -38,12 +38,14 @@ class FieldRule(NamedTuple):
         default: What it holds when it is not given; `attrs.NOTHING` when it must be given.
         check: Maps a value that is not None to its typed form, or to what is wrong with it.
         sort: text, texts, word, number, flag, instant or day.
+        vocabulary: The words of a field of the sort word.
     """
 
     name: str
     default: object
     check: Callable[[Any], Any]
     sort: str
+    vocabulary: type[StrEnum] | None = None
 
     @property
     def is_required(self) -> bool:
@@ -66,7 +68,7 @@ class Attributes:
     def __attrs_post_init__(self) -> None:
         rules = field_rules(self.__class__)
         problems: dict[str, str] = {}
-        for name, default, check, _ in rules:
+        for name, default, check, _, _ in rules:
             value = getattr(self, name)
             if value is default:
                 continue
@@ -118,6 +120,7 @@ def _rule(attribute: Attribute[Any], hint: Any) -> FieldRule:
     options = frozenset(get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)) - {NoneType}
     sort: str
     check: Callable[[Any], Any]
+    vocabulary: type[StrEnum] | None = None
     if options == {str}:
         sort = "text"
         check = _needed_text if attribute.default is NOTHING else _text
@@ -132,10 +135,10 @@ def _rule(attribute: Attribute[Any], hint: Any) -> FieldRule:
     elif options == {date, PartialDate}:
         sort, check = "day", _day
     elif len(options) == 1 and isinstance(word := next(iter(options)), type) and issubclass(word, StrEnum):
-        sort, check = "word", partial(_word, vocabulary=word)
+        sort, check, vocabulary = "word", partial(_word, vocabulary=word), word
     else:
         raise TypeError(f"{attribute.name}: no rule for a field of type {hint}")
-    return FieldRule(attribute.name, attribute.default, check, sort)
+    return FieldRule(attribute.name, attribute.default, check, sort, vocabulary)
 
 
 def _needed_text(value: object) -> object:

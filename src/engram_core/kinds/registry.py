@@ -65,6 +65,9 @@ class KindSpec:
         view: Name of its SQL view.
         columns: The view's columns; by default one for each field, of its name.
         hot_fields: Those that are filtered often, and get an index.
+        rules: What each field may hold, in field order; derived, as are the next two.
+        names: All fields.
+        required: Those that must be given.
 
     Raises: InvalidAttributesError that lists all that does not fit together.
     """
@@ -83,6 +86,7 @@ class KindSpec:
     entity: bool = False
     columns: Mapping[str, Column] = field(converter=_frozen_map)
     hot_fields: tuple[str, ...] = ()
+    rules: tuple[FieldRule, ...] = field(init=False, repr=False, eq=False)
     names: frozenset[str] = field(init=False, repr=False)
     required: frozenset[str] = field(init=False, repr=False)
 
@@ -100,6 +104,10 @@ class KindSpec:
             rule.name: Column(f"$.{rule.name}", _COLUMN_TYPES.get(rule.sort, "TEXT"))
             for rule in _rules(self.attributes)
         }
+
+    @rules.default
+    def _field_rules(self) -> tuple[FieldRule, ...]:
+        return _rules(self.attributes)
 
     @names.default
     def _field_names(self) -> frozenset[str]:
@@ -140,7 +148,7 @@ def _misfits(spec: KindSpec) -> Iterator[tuple[str, str]]:
         yield "version", "must be a whole number from 1"
     else:
         yield from _misfit_upcasters(spec)
-    sorts = {rule.name: rule.sort for rule in _rules(spec.attributes)}
+    sorts = {rule.name: rule.sort for rule in spec.rules}
     for place, names, fitting in (
         ("label_fields", spec.label_fields, {"text", "word"}),
         ("alias_field", (spec.alias_field,) if spec.alias_field else (), {"texts"}),
@@ -279,8 +287,7 @@ class KindRegistry:
 
     def unstructure(self, attributes: Attributes) -> dict[str, Any]:
         """The form that JSON can hold, in field order; what is None or an empty list is left out."""
-        rules = field_rules(self.spec(attributes).attributes)
-        present = ((rule.name, getattr(attributes, rule.name)) for rule in rules)
+        present = ((rule.name, getattr(attributes, rule.name)) for rule in self.spec(attributes).rules)
         return {name: plain(value) for name, value in present if value is not None and value != ()}
 
     def upcast(self, kind: str | type, raw: Raw, version: int) -> dict[str, Any]:
@@ -365,15 +372,13 @@ def _repeated(names: Iterable[object]) -> list[object]:
 
 def _mapping_problems(spec: KindSpec, raw: Raw) -> list[Problem]:
     """All problems of a mapping whose fields are not those of the kind; unknown fields come last."""
-    known: dict[str, Any] = {
-        name: raw.get(name) for name in spec.names if name in raw or name in spec.required
-    }
+    known: dict[str, Any] = {name: raw.get(name) for name in spec.names if name in raw or name in spec.required}
     problems: list[Problem] = []
     try:
         spec.attributes(**known)
     except InvalidAttributesError as error:
         problems.extend(error.problems)
-    listed = ", ".join(rule.name for rule in field_rules(spec.attributes))
+    listed = ", ".join(rule.name for rule in spec.rules)
     unknown = [str(name) for name in raw if name not in spec.names]
     for name in unknown:
         shown = name if len(name) <= 40 else f"{name[:40]}…"

@@ -49,9 +49,7 @@ RELATIONS: Final[Mapping[Relation, RelationRule]] = MappingProxyType(
         Relation.INVOLVES: RelationRule(
             sources=_kinds(Kind.PROJECT, Kind.EVENT, Kind.GOAL), targets=_PARTIES, inverse="involved_in"
         ),
-        Relation.PART_OF: RelationRule(
-            sources=_WHOLES, targets=_WHOLES, alike=True, acyclic=True, inverse="contains"
-        ),
+        Relation.PART_OF: RelationRule(sources=_WHOLES, targets=_WHOLES, alike=True, acyclic=True, inverse="contains"),
         Relation.OWNED_BY: RelationRule(
             sources=_kinds(Kind.CONTACT, Kind.ASSET),
             targets=_PARTIES,
@@ -77,9 +75,7 @@ _INVERSES: Final[Mapping[str, Relation]] = MappingProxyType(
 
 def emitted_by(kind: str) -> frozenset[Relation]:
     """The relations that a kind of the twelve may emit; for any other kind those that every kind may."""
-    return frozenset(
-        relation for relation, rule in RELATIONS.items() if rule.sources is None or kind in rule.sources
-    )
+    return frozenset(relation for relation, rule in RELATIONS.items() if rule.sources is None or kind in rule.sources)
 
 
 def inverse(relation: Relation | str) -> str | None:
