@@ -16,7 +16,17 @@ from uuid import UUID
 from engram_core.errors import ConcurrencyError, DuplicateEvent
 from engram_core.ports import Appended, Expect, NewEvent, Recorded, StreamAppend
 
-__all__ = ["ERASED_MARKER", "chain_link", "commitment", "genesis", "plan_append"]
+__all__ = [
+    "ERASED_MARKER",
+    "chain_link",
+    "check_expected",
+    "check_repeats",
+    "commitment",
+    "genesis",
+    "place",
+    "place_all",
+    "plan_append",
+]
 
 ERASED_MARKER = '{"erased":true}'
 """What stands in the place of an erased payload."""

@@ -80,9 +80,7 @@ def translated(error: BaseException, path: Path) -> StoreError | None:
     match _primary(error):
         case None:
             return None
-        case (
-            sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH | sqlite3.SQLITE_RANGE
-        ):
+        case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH | sqlite3.SQLITE_RANGE:
             return None
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreBusy(f"{path} is held by another writer", hint="try again", **facts)

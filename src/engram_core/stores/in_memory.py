@@ -51,9 +51,12 @@ class InMemoryStore:
 
     def append(self, batch: Sequence[StreamAppend]) -> Appended:
         """Appends all or nothing, by `engram_core.chain.plan_append`."""
-        if not self._owned():
-            with self.transaction():
-                return self.append(batch)
+        if self._owned():
+            return self._append(batch)
+        with self.transaction():
+            return self._append(batch)
+
+    def _append(self, batch: Sequence[StreamAppend]) -> Appended:
         last = self._events[-1] if self._events else None
         planned = plan_append(
             batch,
@@ -121,9 +124,12 @@ class InMemoryStore:
 
     def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
         """Replaces `data` of every event of this owner by the marker; all else stays."""
-        if not self._owned():
-            with self.transaction():
-                return self.erase(owner, marker)
+        if self._owned():
+            return self._erase(owner, marker)
+        with self.transaction():
+            return self._erase(owner, marker)
+
+    def _erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
         erased = tuple(event._replace(data=marker) for event in self._events if event.owner == owner)
         self._erased.update((event.position, event) for event in erased)
         return erased

@@ -180,9 +180,7 @@ class SqliteStore:
         connection = self._connections.writer()
         with self._all_or_doom():
             connection.execute("UPDATE erasure SET gate = 1, remains = ?", (_IN_PAGES,))
-            connection.execute(
-                "UPDATE events SET data = ? WHERE stream = ? AND owner IS NULL", (marker, owner)
-            )
+            connection.execute("UPDATE events SET data = ? WHERE stream = ? AND owner IS NULL", (marker, owner))
             connection.execute("UPDATE events SET data = ? WHERE owner = ?", (marker, owner))
             connection.execute("UPDATE erasure SET gate = 0")
             return schema.rows(connection, _OWNED, owner, owner)
@@ -226,9 +224,7 @@ class SqliteStore:
                 finally:
                     copy.close()
             if answer != "ok":
-                raise StoreCorrupt(
-                    f"the copy of {self._path} is damaged: {answer}", hint="verify the original"
-                )
+                raise StoreCorrupt(f"the copy of {self._path} is damaged: {answer}", hint="verify the original")
             schema.publish(draft, target)
         finally:
             for leftover in (
@@ -283,9 +279,7 @@ class SqliteStore:
             self._appended += len(events)
             return Appended(events)
 
-    def _plan(
-        self, connection: sqlite3.Connection, batch: Sequence[StreamAppend], head: schema.Head
-    ) -> Appended:
+    def _plan(self, connection: sqlite3.Connection, batch: Sequence[StreamAppend], head: schema.Head) -> Appended:
         planned = plan_append(
             batch,
             head=head.position,
@@ -293,9 +287,7 @@ class SqliteStore:
             last_link=head.link,
             now=self._now(),
             versions=lambda stream: _version(connection, stream),
-            stored=lambda ids: {
-                row.id: row for id in ids for row in schema.rows(connection, "WHERE id = ?", id)
-            },
+            stored=lambda ids: {row.id: row for id in ids for row in schema.rows(connection, "WHERE id = ?", id)},
         )
         if planned.events and not planned.duplicate:
             schema.insert(connection, planned.events)

@@ -18,6 +18,8 @@ __all__ = [
     "FORMAT",
     "Head",
     "create_file",
+    "damaged",
+    "ensure_wal",
     "head_of",
     "insert",
     "publish",
@@ -81,7 +83,7 @@ CREATE TRIGGER events_keep_their_data BEFORE UPDATE OF data ON events WHEN (SELE
 
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-SELECT = (
+_SELECT = (
     "SELECT position, stream, version, id, type, schema_version, coalesce(owner, stream), data, commitment,"
     " occurred_at, recorded_at, actor_kind, coalesce(batch, id), causation, command, link FROM events "
 )
@@ -102,7 +104,7 @@ def head_of(connection: sqlite3.Connection) -> Head:
 
 def rows(connection: sqlite3.Connection, where: str, *values: object) -> tuple[Recorded, ...]:
     """The events that a condition selects."""
-    return tuple(map(Recorded._make, connection.execute(SELECT + where, values).fetchall()))
+    return tuple(map(Recorded._make, connection.execute(_SELECT + where, values).fetchall()))
 
 
 def insert(connection: sqlite3.Connection, events: tuple[Recorded, ...]) -> None:
