@@ -7,7 +7,7 @@ from math import ceil, log2
 
 from engram_core.values import EPOCH, from_micros, to_micros
 
-__all__ = ["confirmed", "contradicted", "effective", "goes_stale_at"]
+__all__ = ["confirmed", "contradicted", "effective", "faded", "goes_stale_at"]
 
 _DAY_MICROS = 86_400 * 1_000_000
 

@@ -12,7 +12,17 @@ from attrs import Attribute, evolve, field, fields, frozen
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.vocab import ActorKind
 
-__all__ = ["ActorWeights", "Decay", "ImportancePolicy", "Limits", "Policy", "RecallPolicy", "RetentionPolicy", "ReviewPolicy"]
+__all__ = [
+    "ActorWeights",
+    "Decay",
+    "ImportancePolicy",
+    "Limits",
+    "Policy",
+    "RecallPolicy",
+    "RetentionPolicy",
+    "ReviewPolicy",
+    "number_problem",
+]
 
 _UNIT = {"unit": True}
 _ABOVE_0 = {"above_0": True}

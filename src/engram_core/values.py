@@ -36,6 +36,7 @@ __all__ = [
     "ephemeral",
     "from_micros",
     "importer",
+    "instant_problem",
     "instant_text",
     "permanent",
     "plugin",
