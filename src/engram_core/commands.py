@@ -50,9 +50,13 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Remember:
-    """Begin a memory. `attributes` is the payload of the kind in its current schema, already validated."""
+    """Begin a memory. `attributes` is the payload of the kind in its current schema, already validated.
+
+    `own_id`: the id was chosen by the caller, not drawn.
+    """
 
     memory_id: str
+    own_id: bool = False
     kind: str
     attributes: Mapping[str, Any]
     attributes_version: int

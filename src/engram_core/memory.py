@@ -260,6 +260,8 @@ def _cap(ctx: Context) -> float:
 
 
 def _remember(command: Remember, known: Known, ctx: Context) -> tuple[Change, ...]:
+    if command.own_id and ctx.actor.kind in (ActorKind.ASSISTANT, ActorKind.PLUGIN):
+        raise ForbiddenError("assistants and plugins do not choose ids", hint="leave id out")
     if command.memory_id in known.taken or command.memory_id in known.memories:
         raise ConflictError(
             f"the id {command.memory_id} is taken",

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MEMORY_COLUMNS", "SCHEMA_VERSION", "TABLES", "as_of_tables", "create_statements", "drop_statements"]
+__all__ = [
+    "MEMORY_COLUMNS",
+    "OTHER_TABLES",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "as_of_tables",
+    "create_statements",
+    "drop_statements",
+    "index_statements",
+    "table_statements",
+]
 
 SCHEMA_VERSION: Final = 1
 
@@ -58,7 +68,8 @@ _LINKS: Final = (
     ("source", "INTEGER NOT NULL"),
     ("relation", "TEXT NOT NULL"),
     ("target", "INTEGER NOT NULL"),
-    ("from_position", "INTEGER NOT NULL"),  # the position at which the edge began
+    ("began", "INTEGER NOT NULL"),  # the event that made the edge; undo brings an edge back with its old one
+    ("from_position", "INTEGER NOT NULL"),
 )
 _TAGS: Final = (
     ("tag", "TEXT NOT NULL"),
@@ -71,11 +82,12 @@ _SUPERSESSIONS: Final = (
     ("effective_at", "INTEGER NOT NULL"),
     ("from_position", "INTEGER NOT NULL"),
 )
-_SETTLED: Final = (  # disputes that a person ended, twins that a person denied; both directions are one row
-    ("one", "INTEGER NOT NULL"),
+_SETTLED: Final = (  # disputes that a person ended, twins that a person denied; holds in both directions
+    ("one", "INTEGER NOT NULL"),  # the memory in whose stream it was said
     ("other", "INTEGER NOT NULL"),
     ("what", "TEXT NOT NULL"),  # 'resolved' or 'distinct'
-    ("keep", "TEXT"),
+    ("keep", "TEXT"),  # of a dispute: an id, or "both"
+    ("at", "INTEGER"),  # of a dispute: the position at which it was ended
     ("from_position", "INTEGER NOT NULL"),
 )
 
@@ -89,7 +101,6 @@ TABLES: Final[dict[str, tuple[tuple[tuple[str, str], ...], str]]] = {
 """Tables with a past: columns, and the primary key of a present row."""
 
 _INDEXES: Final = (
-    "CREATE UNIQUE INDEX {p}memories_id ON {p}memories (id)",
     "CREATE INDEX {p}memories_created ON {p}memories (created_at, id)",
     "CREATE INDEX {p}memories_kind ON {p}memories (kind, created_at, id)",
     "CREATE INDEX {p}memories_updated ON {p}memories (updated_at, id)",
@@ -97,6 +108,10 @@ _INDEXES: Final = (
     "CREATE INDEX {p}memories_session ON {p}memories (session, key) WHERE session IS NOT NULL",
     "CREATE INDEX {p}memories_expiry ON {p}memories (expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX {p}memories_happened ON {p}memories (happened_from, id) WHERE happened_from IS NOT NULL",
+    "CREATE INDEX {p}memories_title ON {p}memories (title) WHERE title IS NOT NULL",
+    "CREATE INDEX {p}proposals_status ON {p}proposals (status, position)",
+    "CREATE INDEX {p}drafts_memory ON {p}drafts (memory_id)",
+    "CREATE INDEX {p}drafts_digest ON {p}drafts (digest) WHERE digest IS NOT NULL",
     "CREATE INDEX {p}memories_merged ON {p}memories (merged_into) WHERE merged_into IS NOT NULL",
     "CREATE INDEX {p}links_target ON {p}links (target, relation, source, from_position)",
     "CREATE INDEX {p}tags_key ON {p}tags (key, tag)",
@@ -129,36 +144,52 @@ _OTHERS: Final = (
     "CREATE TABLE {p}scores (key INTEGER PRIMARY KEY, importance REAL NOT NULL, retention REAL NOT NULL,"
     " degree INTEGER NOT NULL, computed_at INTEGER NOT NULL)",
     # Where a batch begins in the log, and which batch answered a command_id.
+    # Proposals and their drafts, without their text. `digest` names what a draft asks for; NULL once it is erased.
+    "CREATE TABLE {p}proposals (id TEXT PRIMARY KEY, author TEXT, author_kind TEXT NOT NULL, status TEXT NOT NULL,"
+    " opened_at INTEGER NOT NULL, position INTEGER NOT NULL, closed_position INTEGER) WITHOUT ROWID",
+    "CREATE TABLE {p}drafts (proposal TEXT NOT NULL, number INTEGER NOT NULL, memory_id TEXT NOT NULL,"
+    " begins INTEGER NOT NULL, status TEXT NOT NULL, digest TEXT, PRIMARY KEY (proposal, number)) WITHOUT ROWID",
     "CREATE TABLE {p}batches (batch_id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE {p}commands (command_key TEXT PRIMARY KEY, batch_id TEXT NOT NULL) WITHOUT ROWID",
 )
 
+OTHER_TABLES: Final = ("meta", "external_ids", "dangling", "reads", "accesses", "scores", "proposals", "drafts", "batches", "commands")
+"""Tables without a past."""
+
 
 def create_statements(prefix: str = "") -> list[str]:
     """The statements that create every table and index, under a prefix for a shadow."""
+    return table_statements(prefix) + index_statements(prefix)
+
+
+def table_statements(prefix: str = "") -> list[str]:
+    """The statements that create every table, with the indexes without which it cannot be filled."""
     statements = []
     for name, (columns, key) in TABLES.items():
         body = ", ".join(f"{column} {kind}" for column, kind in columns)
+        past = f"CREATE TABLE {prefix}past_{name} ({body}, to_position INTEGER NOT NULL"
         if name == "memories":
             body = body.replace("key INTEGER,", "key INTEGER PRIMARY KEY,", 1)
             statements.append(f"CREATE TABLE {prefix}{name} ({body})")
+            # Rows are wide: they go to the end of a plain table, and are found by its index.
+            statements.append(f"{past}, UNIQUE ({key}, from_position))")
         else:
             statements.append(f"CREATE TABLE {prefix}{name} ({body}, PRIMARY KEY ({key})) WITHOUT ROWID")
-        body = ", ".join(f"{column} {kind}" for column, kind in columns)
-        statements.append(
-            f"CREATE TABLE {prefix}past_{name} ({body}, to_position INTEGER NOT NULL,"
-            f" PRIMARY KEY ({key}, from_position)) WITHOUT ROWID"
-        )
+            statements.append(f"{past}, PRIMARY KEY ({key}, from_position)) WITHOUT ROWID")
     statements += [statement.format(p=prefix) for statement in _OTHERS]
-    statements += [statement.format(p=prefix) for statement in _INDEXES]
+    statements.append(f"CREATE UNIQUE INDEX {prefix}memories_id ON {prefix}memories (id)")
     return statements
+
+
+def index_statements(prefix: str = "") -> list[str]:
+    """The statements that create the other indexes; after a bulk fill, this is the cheaper order."""
+    return [statement.format(p=prefix) for statement in _INDEXES]
 
 
 def drop_statements(prefix: str = "") -> list[str]:
     """The statements that drop every table again, if it is there."""
     names = [name for base in TABLES for name in (base, f"past_{base}")]
-    names += ["meta", "external_ids", "dangling", "reads", "accesses", "scores", "batches", "commands"]
-    return [f"DROP TABLE IF EXISTS {prefix}{name}" for name in names]
+    return [f"DROP TABLE IF EXISTS {prefix}{name}" for name in (*names, *OTHER_TABLES)]
 
 
 def as_of_tables(position: str = ":known") -> str:

