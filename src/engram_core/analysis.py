@@ -35,6 +35,7 @@ STOP_WORDS = frozenset(_ASKING.split())
 """English words that say how a question is asked, not what it asks for."""
 
 _LONGEST_TERM = 64
+_REMEMBERED = 32
 _LONGEST_CHUNK = 512  # longer runs without a blank are cut up, so that no single one can grow the index
 _PASSAGE_TERMS = 48
 
@@ -75,7 +76,6 @@ _FIGURES = re.compile(r"\d+|\D")
 _JOINER_SIGNS = frozenset("-.@+_")
 _POSSESSIVE = re.compile(r"'(?:s|re|ve|ll|d|m)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_SENTENCE_END = (".", "!", "?", "\u3002", "\uff01", "\uff1f", "\u2026")
 
 
 @frozen(kw_only=True)
@@ -100,7 +100,7 @@ def terms(text: str) -> list[str]:
     Returns: Terms, a compound followed by its parts; empty when the text has no word.
     Raises: Nothing.
     """
-    return " ".join(map(_chunk, text.split())).split()
+    return " ".join(_found(text)).split()
 
 
 def document(*texts: str) -> str:
@@ -117,7 +117,7 @@ def document(*texts: str) -> str:
     lines: list[str] = []
     for text in _distinct(texts):
         if len(text) < 400 and "\n" not in text:
-            line = " ".join(filter(None, map(_chunk, text.split())))
+            line = " ".join(_found(text))
             if line:
                 lines.append(line)
         else:
@@ -139,7 +139,7 @@ def question(text: str) -> Question:
     asked: list[str] = []
     for chunk in text.split():
         acronym = not shouted and len(chunk) > 1 and chunk.isupper()
-        for term in _chunk(chunk, lone_letters=False).split():
+        for term in _terms(chunk, lone_letters=False).split():
             spoken.append(term)
             if acronym or term not in _STOP_TERMS:
                 asked.append(term)
@@ -167,6 +167,15 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", _COLOUR.sub("", apart))
 
 
+def _found(text: str) -> list[str]:
+    """The terms of each run without blanks that has any; only short runs are worth remembering."""
+    chunks = text.split()
+    if max(map(len, chunks), default=0) <= _REMEMBERED:
+        return list(filter(None, map(_chunk, chunks)))
+    found = (_chunk(one) if len(one) <= _REMEMBERED else _terms(one, lone_letters=True) for one in chunks)
+    return list(filter(None, found))
+
+
 def _distinct(texts: tuple[str, ...]) -> list[str]:
     stripped = [text.strip() for text in texts]
     return [
@@ -185,11 +194,13 @@ def _passages(text: str) -> list[str]:
     lines: list[str] = []
     line: list[str] = []
     for row in text.splitlines():
-        for chunk in row.split():
-            found = _chunk(chunk)
-            if found:
-                line.append(found)
-                if len(line) >= _PASSAGE_TERMS and chunk.endswith(_SENTENCE_END):
+        ends = row.split()
+        if len(ends) <= _PASSAGE_TERMS:
+            line.extend(_found(row))
+        else:
+            for at in range(0, len(ends), _PASSAGE_TERMS // 4):
+                line.extend(_found(" ".join(ends[at : at + _PASSAGE_TERMS // 4])))
+                if len(line) >= _PASSAGE_TERMS:
                     lines.append(" ".join(line))
                     line = []
         if len(line) >= _PASSAGE_TERMS // 6:
@@ -200,24 +211,29 @@ def _passages(text: str) -> list[str]:
     return lines
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _word(word: str) -> str:
     """The one term of a plain ASCII word."""
     return stem(word[:_LONGEST_TERM].lower())
 
 
-def _chunk(chunk: str, lone_letters: bool = True) -> str:
-    """The terms of one run without blanks, joined by blanks; a plain word is by far the commonest."""
+@lru_cache(maxsize=32_768)
+def _chunk(chunk: str) -> str:
+    """What is indexed of one run without blanks: its terms, joined by blanks. The same runs come again and again."""
+    return _terms(chunk, lone_letters=True)
+
+
+def _terms(chunk: str, *, lone_letters: bool) -> str:
     plain = chunk.rstrip(".,!?;:")
     if plain.isascii() and plain.isalpha() and (plain[1:].islower() or plain.isupper()):
         return _word(plain)
     if len(chunk) > _LONGEST_CHUNK:
         cuts = range(0, len(chunk), _LONGEST_CHUNK)
-        return " ".join(filter(None, (_chunk(chunk[at : at + _LONGEST_CHUNK], lone_letters) for at in cuts)))
+        found = (_terms(chunk[at : at + _LONGEST_CHUNK], lone_letters=lone_letters) for at in cuts)
+        return " ".join(filter(None, found))
     return _compound(chunk, lone_letters)
 
 
-@lru_cache(maxsize=32_768)
 def _compound(chunk: str, lone_letters: bool) -> str:
     """The terms of a run that is more than a plain word: signs, numbers, compounds, other scripts, emoji."""
     text = chunk if chunk.isascii() else unicodedata.normalize("NFKC", chunk)

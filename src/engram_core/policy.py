@@ -200,7 +200,7 @@ class RecallPolicy:
     length: float = field(default=0.6, metadata=_UNIT)
     passage: float = 0.5
     pair: float = 0.3
-    context: float = field(default=0.4, metadata=_UNIT)
+    context: float = field(default=0.5, metadata=_UNIT)
     reach: int = 2
     named: float = 0.6
     lexical: float = field(default=0.6, metadata=_UNIT)
@@ -211,7 +211,7 @@ class RecallPolicy:
     stale: float = field(default=0.02, metadata=_UNIT)
     fresh_half_life_days: float = 30.0
     postings: int = 8_000
-    depth: int = 64
+    depth: int = 40
     terms: int = 64
 
     def __attrs_post_init__(self) -> None:

@@ -1,0 +1,257 @@
+"""The text lanes as one viewer may count them: which texts he sees, how many hold a term, which, and what is near.
+
+In the present a lane is seen whole, row by row, or not at all; of a lane seen whole the full-text index itself gives
+the statistics. At a past position every lane is read row by row, beside the lane of texts that have ended since.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from engram_core.projections.texts import LANES, PAST_LANE
+
+__all__ = ["VisibleTexts"]
+
+_BY_THEN: Final = "{row}.from_position <= :known"
+_UNTIL_THEN: Final = "{row}.from_position <= :known AND {row}.to_position > :known"
+
+_LINKING: Final = "'about', 'involves', 'owned_by', 'works_at', 'located_in', 'part_of'"
+
+
+class _Lane(NamedTuple):
+    """One lane as the viewer sees it.
+
+    Attributes:
+        name: Its full-text table.
+        rows: The table that says which texts it holds.
+        joins: What a query over rows `t` of that table joins, to ask for the viewer.
+        condition: SQL over these: he may read the text; empty when he reads the whole lane.
+    """
+
+    name: str
+    rows: str
+    joins: str
+    condition: str
+
+
+class VisibleTexts:
+    """The texts that one viewer may read at one position.
+
+    Args:
+        connection: An open connection to the read model; only read from.
+        readable: SQL over columns lane and audience of a row named `{row}`: the viewer may read it; empty when he
+            may read all.
+        still: For a past view, SQL over a present row `{row}` of `memories`: he may read it today as well.
+        position: The known position of a past view; None: the present.
+        parameters: Named parameters of `readable` and `still`.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        readable: str = "",
+        still: str = "",
+        position: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._readable = readable
+        self._still = still if position is not None else ""
+        self._position = position
+        self._parameters = {**(parameters or {}), "known": position}
+        self.count = 0
+        """How many texts there are."""
+        self.length = 0
+        """How many terms they hold together."""
+        self._lanes = self._present() if position is None else self._past()
+
+    def frequency(self, term: str) -> int:
+        """How many texts hold a term."""
+        found = 0
+        for lane in self._lanes:
+            if lane.condition:
+                sql = f"SELECT count(*) FROM {lane.name} f {_held(lane, 'f.rowid')} WHERE f.terms MATCH :match"
+                found += self._one(f"{sql} AND {lane.condition}", match=f'"{term}"')
+            else:
+                found += self._one(f"SELECT doc FROM {lane.name}_terms WHERE term = :term", term=term) or 0
+        return found
+
+    def places(self, term: str) -> list[str]:
+        """The texts that hold a term, one entry for each time: the memory's key, then one figure for the level."""
+        found = []
+        for lane in self._lanes:
+            number, joins, condition = "doc", "", ""
+            if lane.condition:
+                number, joins, condition = "t.key * 10 + doc % 10", _held(lane, "doc"), f" AND {lane.condition}"
+            sql = f"SELECT group_concat({number}) FROM {lane.name}_places {joins} WHERE term = :term{condition}"
+            found.append(self._one(sql, term=term))
+        return ",".join(filter(None, found)).split(",") if any(found) else []
+
+    def holding(self, term: str, others: Iterable[str]) -> list[str]:
+        """The texts that hold a term and at least one of others, once each."""
+        either = " OR ".join(f'"{other}"' for other in others)
+        found = []
+        for lane in self._lanes:
+            number, joins, condition = "f.rowid", "", ""
+            if lane.condition:
+                number, condition = "t.key * 10 + f.rowid % 10", f" AND {lane.condition}"
+                joins = _held(lane, "f.rowid")
+            sql = f"SELECT group_concat({number}) FROM {lane.name} f {joins} WHERE f.terms MATCH :match{condition}"
+            found.append(self._one(sql, match=f'"{term}" AND ({either})'))
+        return ",".join(filter(None, found)).split(",") if any(found) else []
+
+    def terms(self, keys: Sequence[int]) -> dict[int, tuple[int, str]]:
+        """The length level and the terms of these memories' texts."""
+        found: dict[int, tuple[int, str]] = {}
+        for lane in self._lanes:
+            sql = (
+                "SELECT t.key, f.rowid % 10, f.terms FROM json_each(:keys) j"
+                f" CROSS JOIN {lane.rows} t ON t.key = j.value {lane.joins}"
+                f" CROSS JOIN {lane.name} f ON f.rowid = t.document WHERE {lane.condition or 1}"
+            )
+            if lane.name in LANES:
+                sql += f" AND t.lane = {LANES.index(lane.name)}"
+            for key, level, terms in self.rows(sql, keys=json.dumps(keys)):
+                found[key] = (level, terms)
+        return found
+
+    def named(self, terms: Iterable[str]) -> list[tuple[str, int, int, int]]:
+        """Where a term is part of an entity's name: term, the entity's key, number and size of the name."""
+        when = "n.to_position IS NULL"
+        if self._position is not None:
+            when = "n.from_position <= :known AND coalesce(n.to_position > :known, 1)"
+        return self.rows(
+            "SELECT n.term, n.key, n.phrase, n.size FROM json_each(:terms) j CROSS JOIN names n ON n.term = j.value"
+            f" WHERE {when} AND {self._seen('n')}",
+            terms=json.dumps(list(terms)),
+        )
+
+    def around(self, keys: Sequence[int], reach: int) -> list[tuple[int, list[str], list[str]]]:
+        """What was stored in the same session before and after each memory, nearest first, numbered as in `places`."""
+        near = (
+            "(SELECT group_concat(document) FROM (SELECT {document} AS document FROM main.memories m"
+            " WHERE m.session = o.session AND m.key {side} o.key AND {seen} ORDER BY m.key {order} LIMIT {reach}))"
+        )
+        shared = {"document": self._document("m"), "seen": self._seen("m"), "reach": reach}
+        before = near.format(side="<", order="DESC", **shared)
+        after = near.format(side=">", order="ASC", **shared)
+        found = self.rows(
+            f"SELECT o.key, {before}, {after} FROM json_each(:keys) j CROSS JOIN main.memories o ON o.key = j.value"
+            " WHERE o.session IS NOT NULL",
+            keys=json.dumps(keys),
+        )
+        return [
+            (
+                key,
+                sorted(earlier.split(","), key=int, reverse=True) if earlier else [],
+                sorted(later.split(","), key=int) if later else [],
+            )
+            for key, earlier, later in found
+        ]
+
+    def with_merged(self, entities: Mapping[int, float]) -> dict[int, float]:
+        """Entities with a value each, and those that were merged into them, directly, with the same value."""
+        if not entities:
+            return {}
+        found = dict(entities)
+        for source, survivor in self._both(
+            "SELECT s.key, m.key FROM json_each(:keys) j CROSS JOIN main.memories m ON m.key = j.value"
+            " CROSS JOIN main.{past}memories s ON s.merged_into = m.id",
+            "s",
+            keys=json.dumps(list(entities)),
+        ):
+            found[source] = max(found.get(source, 0.0), entities[survivor])
+        return found
+
+    def linked(self, keys: Iterable[int], entities: Iterable[int]) -> list[tuple[int, int]]:
+        """Which of these memories are linked to which of these entities."""
+        return self._both(
+            "SELECT l.source, l.target FROM json_each(:keys) j CROSS JOIN main.{past}links l ON l.source = j.value"
+            f" WHERE l.relation IN ({_LINKING}) AND +l.target IN (SELECT value FROM json_each(:entities))",
+            "l",
+            keys=json.dumps(list(keys)),
+            entities=json.dumps(list(entities)),
+        )
+
+    def _both(self, sql: str, row: str, **more: Any) -> list[Any]:
+        """The rows of a query over a table with a past, as they were at the known position."""
+        if self._position is None:
+            return self.rows(sql.format(past=""), **more)
+        sql = f"{sql} {'AND' if ' WHERE ' in sql else 'WHERE'} "
+        present = self.rows(sql.format(past="") + _BY_THEN.format(row=row), **more)
+        return present + self.rows(sql.format(past="past_") + _UNTIL_THEN.format(row=row), **more)
+
+    def rows(self, sql: str, **more: Any) -> list[Any]:
+        """All rows of a query with the viewer's parameters."""
+        return self._connection.execute(sql, {**self._parameters, **more}).fetchall()
+
+    def _one(self, sql: str, **more: Any) -> Any:
+        found = self._connection.execute(sql, {**self._parameters, **more}).fetchone()
+        return found[0] if found else None
+
+    def _seen(self, row: str) -> str:
+        """SQL: the memory whose key stands in a row has a text that the viewer may read."""
+        tables = [("texts", _BY_THEN), ("past_texts", _UNTIL_THEN)]
+        if self._position is None:
+            tables = [("texts", "")]
+        found = []
+        for table, when in tables:
+            joins, condition = self._asked(when)
+            found.append(f"EXISTS (SELECT 1 FROM {table} t {joins} WHERE t.key = {row}.key AND {condition or 1})")
+        return f"({' OR '.join(found)})"
+
+    def _document(self, row: str) -> str:
+        """SQL: the number of a visible memory's text."""
+        present = f"(SELECT t.key * 10 + t.document % 10 FROM texts t WHERE t.key = {row}.key"
+        if self._position is None:
+            return f"{present})"
+        past = present.replace("FROM texts", "FROM past_texts").replace("(SELECT", "(SELECT", 1)
+        return f"coalesce({present} AND {_BY_THEN.format(row='t')}), {past} AND {_UNTIL_THEN.format(row='t')}))"
+
+    def _asked(self, when: str) -> tuple[str, str]:
+        """The joins and the condition under which a row `t` of a table of texts counts."""
+        conditions = [part.format(row="t") for part in (when, self._readable) if part]
+        joins = ""
+        if self._still:
+            joins = "CROSS JOIN main.memories today ON today.key = t.key"
+            conditions.append(self._still.format(row="today"))
+        return joins, " AND ".join(f"({condition})" for condition in conditions)
+
+    def _present(self) -> list[_Lane]:
+        lanes = []
+        totals = self.rows("SELECT lane, texts, length FROM text_totals WHERE texts > 0 ORDER BY lane")
+        for number, texts, length in totals:
+            if number == 0 or not self._readable:
+                lanes.append(_Lane(LANES[number], "texts", "", ""))
+                self.count += texts
+                self.length += length
+            elif number == 2:
+                lane = _Lane(LANES[2], "texts", *self._asked("{row}.lane = 2"))
+                if self._add(lane):
+                    lanes.append(lane)
+        return lanes
+
+    def _past(self) -> list[_Lane]:
+        present, ended = self._asked(_BY_THEN), self._asked(_UNTIL_THEN)
+        lanes = [_Lane(name, "texts", *present) for name in LANES if not self._readable or name != LANES[1]]
+        past = _Lane(PAST_LANE, "past_texts", *ended)
+        self._add(lanes[0])
+        return [*lanes, past] if self._add(past) else lanes
+
+    def _add(self, lane: _Lane) -> int:
+        ((texts, length),) = self.rows(
+            f"SELECT count(*), coalesce(sum(t.length), 0) FROM {lane.rows} t {lane.joins} WHERE {lane.condition}"
+        )
+        self.count += texts
+        self.length += length
+        return int(texts)
+
+
+def _held(lane: _Lane, document: str) -> str:
+    """The joins from a match to the row that tells whether the viewer may read it."""
+    number = "key" if lane.rows == "texts" else "row"
+    return f"CROSS JOIN {lane.rows} t ON t.{number} = {document} / 10 {lane.joins}"

@@ -1,0 +1,225 @@
+"""The text lanes: which terms a memory holds, now and in the past, and what entities are called.
+
+Present texts lie in one full-text table for each visibility: a viewer's term statistics come whole from the lanes he
+sees whole, row by row from the one he sees in part, and never from the others. Texts that ended lie in a fourth lane.
+A row of a lane is numbered `key * 10 + level`; the level is the text's length in ten steps, so that a list of matches
+tells how long each text is without reading any. Terms come from `analysis` and are only split at blanks here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from engram_core.analysis import document, question
+
+__all__ = [
+    "LANES",
+    "LENGTHS",
+    "PAST_LANE",
+    "Text",
+    "create_statements",
+    "document_id",
+    "drop_statements",
+    "end_texts",
+    "erase_texts",
+    "name_phrases",
+    "optimize_texts",
+    "text_terms",
+    "write_texts",
+]
+
+LANES: Final = ("text_shared", "text_private", "text_restricted")
+"""The present lanes; a memory's lane number is its place in this tuple."""
+
+PAST_LANE: Final = "text_past"
+
+_BOUNDS: Final = (8, 13, 21, 34, 55, 100, 200, 450, 1200)
+LENGTHS: Final = (6.0, 11.0, 17.0, 27.0, 44.0, 74.0, 140.0, 300.0, 735.0, 2000.0)
+"""The length in terms that stands for each level."""
+
+# every sign that a term may hold beside letters and figures; all others separate
+_TOKENIZE: Final = """tokenize="ascii tokenchars '+#.-:/'", columnsize=0"""
+
+
+_TABLES: Final = """
+CREATE TABLE {p}texts (
+    key INTEGER PRIMARY KEY, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
+    document INTEGER NOT NULL, from_position INTEGER NOT NULL);
+CREATE INDEX {p}texts_guarded ON {p}texts (lane, audience, length) WHERE lane > 0;
+CREATE TABLE {p}past_texts (
+    row INTEGER PRIMARY KEY, key INTEGER NOT NULL, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
+    document INTEGER NOT NULL, from_position INTEGER NOT NULL, to_position INTEGER NOT NULL);
+CREATE INDEX {p}past_texts_key ON {p}past_texts (key);
+CREATE INDEX {p}past_texts_end ON {p}past_texts (to_position);
+CREATE TABLE {p}text_totals (lane INTEGER PRIMARY KEY, texts INTEGER NOT NULL, length INTEGER NOT NULL);
+INSERT INTO {p}text_totals (lane, texts, length) VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0);
+CREATE TABLE {p}names (
+    term TEXT NOT NULL, key INTEGER NOT NULL, phrase INTEGER NOT NULL, size INTEGER NOT NULL,
+    from_position INTEGER NOT NULL, to_position INTEGER,
+    PRIMARY KEY (term, key, phrase, from_position)) WITHOUT ROWID;
+CREATE INDEX {p}names_key ON {p}names (key)
+"""
+
+
+class Text(NamedTuple):
+    """The text of one memory from one position on.
+
+    Attributes:
+        key: The memory's key.
+        position: Where in the log this text began.
+        lane: 0 shared, 1 private, 2 restricted.
+        terms: What `text_terms` made of it.
+        audience: Whom a restricted memory is shown to, as the column of that name in `memories`; else None.
+        names: What an entity is called, from `name_phrases`; empty for other kinds.
+    """
+
+    key: int
+    position: int
+    lane: int
+    terms: str
+    audience: str | None = None
+    names: tuple[tuple[str, ...], ...] = ()
+
+
+def text_terms(*, title: str | None, fields: Iterable[str], content: str, tags: Iterable[str]) -> str:
+    """The terms of a memory: its title, the texts of its attributes, its content and its tags."""
+    return document(title or "", *fields, content, *tags)
+
+
+def name_phrases(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The terms of each name or alias of an entity; those made of stop words alone are no names."""
+    asked = (question(name) for name in names)
+    return tuple(dict.fromkeys(one.terms for one in asked if one.terms and not one.whole))
+
+
+def document_id(key: int, terms: str) -> int:
+    """The number of a text's row in its lane."""
+    return key * 10 + bisect_left(_BOUNDS, _length(terms))
+
+
+def create_statements(prefix: str = "") -> list[str]:
+    """The statements that create the lanes and their companions, under a prefix for a shadow."""
+    statements = [statement.strip().format(p=prefix) for statement in _TABLES.split(";")]
+    for lane in (*LANES, PAST_LANE):
+        statements += [
+            f"CREATE VIRTUAL TABLE {prefix}{lane} USING fts5(terms, {_TOKENIZE})",
+            f"CREATE VIRTUAL TABLE {prefix}{lane}_terms USING fts5vocab({prefix}{lane}, 'row')",
+            f"CREATE VIRTUAL TABLE {prefix}{lane}_places USING fts5vocab({prefix}{lane}, 'instance')",
+        ]
+    return statements
+
+
+def drop_statements(prefix: str = "") -> list[str]:
+    """The statements that drop the lanes and their companions again, if they are there."""
+    names = [f"{lane}{part}" for lane in (*LANES, PAST_LANE) for part in ("_terms", "_places", "")]
+    names += ["texts", "past_texts", "text_totals", "names"]
+    return [f"DROP TABLE IF EXISTS {prefix}{name}" for name in names]
+
+
+def write_texts(
+    connection: sqlite3.Connection, texts: Sequence[Text], *, fresh: bool = False, prefix: str = ""
+) -> None:
+    """Makes texts the present ones of their memories; what they replace becomes past.
+
+    Args:
+        connection: An open connection inside the caller's transaction.
+        texts: At most one for each memory.
+        fresh: True when none of these memories has a text yet: a creation then reads nothing.
+        prefix: Of a shadow's tables.
+    """
+    if not fresh:
+        for text in texts:
+            _end(connection, text.key, text.position, prefix)
+    totals = [[0, 0], [0, 0], [0, 0]]
+    rows = []
+    for text in texts:
+        length = _length(text.terms)
+        rows.append((text.key, text.lane, text.audience, length, document_id(text.key, text.terms), text.position))
+        totals[text.lane][0] += 1
+        totals[text.lane][1] += length
+    connection.executemany(f"INSERT INTO {prefix}texts VALUES (?, ?, ?, ?, ?, ?)", rows)
+    for lane, name in enumerate(LANES):
+        if totals[lane][0]:
+            _count(connection, prefix, lane, *totals[lane])
+            connection.executemany(
+                f"INSERT INTO {prefix}{name} (rowid, terms) VALUES (?, ?)",
+                [(row[4], text.terms) for row, text in zip(rows, texts, strict=True) if text.lane == lane],
+            )
+    names = [
+        (term, text.key, number, len(phrase), text.position, None)
+        for text in texts
+        for number, phrase in enumerate(text.names)
+        for term in phrase
+    ]
+    if names:
+        connection.executemany(f"INSERT INTO {prefix}names VALUES (?, ?, ?, ?, ?, ?)", names)
+
+
+def end_texts(connection: sqlite3.Connection, keys: Iterable[int], position: int, *, prefix: str = "") -> None:
+    """Ends the present texts of memories that are deleted or withdrawn; past views keep them."""
+    for key in keys:
+        _end(connection, key, position, prefix)
+
+
+def erase_texts(connection: sqlite3.Connection, keys: Iterable[int], *, prefix: str = "") -> None:
+    """Removes memories' texts and names, present and past. `optimize_texts` then takes their traces."""
+    for key in keys:
+        for lane, length, document_row in connection.execute(
+            f"SELECT lane, length, document FROM {prefix}texts WHERE key = ?", (key,)
+        ).fetchall():
+            connection.execute(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", (document_row,))
+            _count(connection, prefix, lane, -1, -length)
+        for (document_row,) in connection.execute(
+            f"SELECT document FROM {prefix}past_texts WHERE key = ?", (key,)
+        ).fetchall():
+            connection.execute(f"DELETE FROM {prefix}{PAST_LANE} WHERE rowid = ?", (document_row,))
+        for table in ("texts", "past_texts", "names"):
+            connection.execute(f"DELETE FROM {prefix}{table} WHERE key = ?", (key,))
+
+
+def optimize_texts(connection: sqlite3.Connection, *, prefix: str = "") -> None:
+    """Merges each lane into one segment; what was deleted before leaves the index for good."""
+    for lane in (*LANES, PAST_LANE):
+        connection.execute(f"INSERT INTO {prefix}{lane} ({prefix}{lane}) VALUES ('optimize')")
+
+
+def _length(terms: str) -> int:
+    return terms.count(" ") + terms.count("\n") + 1 if terms else 0
+
+
+def _count(connection: sqlite3.Connection, prefix: str, lane: int, texts: int, length: int) -> None:
+    connection.execute(
+        f"UPDATE {prefix}text_totals SET texts = texts + ?, length = length + ? WHERE lane = ?", (texts, length, lane)
+    )
+
+
+def _end(connection: sqlite3.Connection, key: int, position: int, prefix: str) -> None:
+    found = connection.execute(
+        f"SELECT lane, audience, length, document, from_position FROM {prefix}texts WHERE key = ?", (key,)
+    ).fetchone()
+    if found is None:
+        return
+    lane, audience, length, row, since = found
+    if since < position:
+        (past,) = connection.execute(f"SELECT coalesce(max(row), 0) + 1 FROM {prefix}past_texts").fetchone()
+        moved = past * 10 + row % 10
+        connection.execute(
+            f"INSERT INTO {prefix}past_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (past, key, lane, audience, length, moved, since, position),
+        )
+        connection.execute(
+            f"INSERT INTO {prefix}{PAST_LANE} (rowid, terms)"
+            f" SELECT ?, terms FROM {prefix}{LANES[lane]} WHERE rowid = ?",
+            (moved, row),
+        )
+    connection.execute(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", (row,))
+    connection.execute(f"DELETE FROM {prefix}texts WHERE key = ?", (key,))
+    connection.execute(
+        f"UPDATE {prefix}names SET to_position = ? WHERE key = ? AND to_position IS NULL AND from_position < ?",
+        (position, key, position),
+    )
+    connection.execute(f"DELETE FROM {prefix}names WHERE key = ? AND to_position IS NULL", (key,))
+    _count(connection, prefix, lane, -1, -length)

@@ -1,0 +1,321 @@
+"""A question becomes ranked, explained hits.
+
+Four steps, each over what the viewer may read and nothing else:
+
+1. weigh the question's terms: the rarer among his texts, the heavier;
+2. gather candidates: the lists of the rare terms are read whole, whatever their age, and the commonest terms only
+   add to texts that a rarer one found;
+3. widen: a candidate lends a share of its score to what was stored just before and after it in the same session,
+   and gains when the question names the entity that it is linked to;
+4. look into the texts of the best: passages, words side by side, and the terms beside the match.
+
+A hit's score is the sum of its parts, in their order. Ties end in the id.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nlargest
+from typing import Any, Final, NamedTuple
+
+from attrs import field, frozen
+
+from engram_core.analysis import Question, question
+from engram_core.policy import RecallPolicy
+from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.texts import LENGTHS
+
+__all__ = ["Ranked", "Scope", "Signals", "ranked"]
+
+_MANY_NAMED: Final = 32  # a question that names more entities than this names none
+_FAR: Final = 5  # for want of candidates a list is read that is up to so many times longer than the postings
+
+
+class Signals(NamedTuple):
+    """What stands beside the match, for one memory that passed the filters; shares in [0, 1]."""
+
+    key: int
+    id: str
+    freshness: float
+    importance: float
+    confidence: float
+    stale: bool
+
+
+class Ranked(NamedTuple):
+    """One hit: its score is the sum of its parts, added in their order."""
+
+    key: int
+    id: str
+    score: float
+    parts: tuple[tuple[str, float], ...]
+
+
+@frozen(kw_only=True)
+class Scope:
+    """What one viewer reads at one position.
+
+    Attributes:
+        admit: Of the memories with these keys, those that pass audience, status, time and filters.
+        readable: SQL over columns lane and audience of a row `{row}`: the viewer may read it; empty: he may read all.
+        still: For a past view, SQL over a present row `{row}` of `memories`: he may read it today as well.
+        position: The known position of a past view; None: the present.
+        parameters: Named parameters of `readable` and `still`.
+    """
+
+    admit: Callable[[Sequence[int]], Iterable[Signals]]
+    readable: str = ""
+    still: str = ""
+    position: int | None = None
+    parameters: Mapping[str, Any] = field(factory=dict)
+
+
+class _Weights(NamedTuple):
+    """How heavy each term is, rarest first, in how many texts it stands, and what a text's length costs it."""
+
+    terms: dict[str, float]
+    frequency: dict[str, int]
+    norms: tuple[float, ...]
+    saturation: float
+
+    def match(self, term: str, count: int, norm: float) -> float:
+        """What a term adds to a text that holds it so often (BM25)."""
+        return self.terms[term] * count * (self.saturation + 1.0) / (count + norm)
+
+
+class _Candidate:
+    """What is known of one memory while it is ranked."""
+
+    __slots__ = ("base", "context", "named", "signals")
+
+    def __init__(self, signals: Signals, base: float) -> None:
+        self.signals = signals
+        self.base = base
+        self.context = 0.0
+        self.named = 0.0
+
+    def order(self) -> tuple[float, str]:
+        return (-(self.base + self.context) * (1.0 + self.named), self.signals.id)
+
+
+def ranked(
+    connection: sqlite3.Connection, text: str, scope: Scope, policy: RecallPolicy, *, limit: int = 10
+) -> list[Ranked]:
+    """The best hits for a question, best first.
+
+    Args:
+        connection: An open connection to the read model; only read from.
+        text: The question; any string is legal.
+        scope: What the viewer reads.
+        policy: The weights.
+        limit: How many hits at most, at least 1.
+
+    Returns: Hits, ordered by score, then id; none for a question without words.
+    Raises: sqlite3.Error: if the database cannot be read.
+    """
+    asked = question(text)
+    if not asked.terms:
+        return []
+    texts = VisibleTexts(
+        connection,
+        readable=scope.readable,
+        still=scope.still,
+        position=scope.position,
+        parameters=scope.parameters,
+    )
+    weights = _weights(texts, asked, policy)
+    if not weights.terms:
+        return []
+    scores = _gathered(texts, weights, policy, limit)
+    depth = max(policy.depth, limit)
+    candidates = _admitted(scores, scope, 2 * depth)
+    entities = texts.with_merged(_named(texts, asked)) if policy.named else {}
+    _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=1.0 + policy.named * bool(entities))
+    _mark_named(texts, candidates, entities, policy)
+    best = sorted(candidates.values(), key=_Candidate.order)[:depth]
+    return _judged(texts, best, asked, weights, policy)[:limit]
+
+
+def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Weights:
+    """The terms that the viewer's texts hold; of a long question the rarest."""
+    frequency = {term: texts.frequency(term) for term in asked.terms}
+    rarest = sorted((count, at, term) for at, (term, count) in enumerate(frequency.items()) if count)[: policy.terms]
+    mean = texts.length / texts.count if texts.count else 1.0
+    return _Weights(
+        {term: math.log(1.0 + (texts.count - count + 0.5) / (count + 0.5)) for count, _, term in rarest},
+        frequency,
+        tuple(policy.saturation * (1.0 - policy.length + policy.length * length / mean) for length in LENGTHS),
+        policy.saturation,
+    )
+
+
+def _gathered(texts: VisibleTexts, weights: _Weights, policy: RecallPolicy, limit: int) -> dict[str, float]:
+    """The match of every text that holds a term whose list was read; keyed like `VisibleTexts.places`."""
+    scores: dict[str, float] = {}
+    known = scores.get
+    read: list[str] = []
+    left = policy.postings
+    for term in weights.terms:
+        frequency = weights.frequency[term]
+        if read and frequency > left and (len(scores) >= limit or frequency > _FAR * policy.postings):
+            once = [weights.match(term, 1, norm) for norm in weights.norms]
+            for document in texts.holding(term, read):
+                if document in scores:
+                    scores[document] += once[int(document[-1])]
+            continue
+        read.append(term)
+        left -= frequency
+        single = {str(level): weights.match(term, 1, norm) for level, norm in enumerate(weights.norms)}
+        for document, count in Counter(texts.places(term)).items():
+            level = document[-1]
+            gain = single[level] if count == 1 else weights.match(term, count, weights.norms[int(level)])
+            scores[document] = known(document, 0.0) + gain
+    return scores
+
+
+def _admitted(scores: dict[str, float], scope: Scope, wanted: int) -> dict[int, _Candidate]:
+    """The best that pass the filters, as many as wanted; looked through in growing portions."""
+    taken = wanted
+    while True:
+        least = min(nlargest(taken, scores.values()))
+        best = sorted((-score, -int(document[:-1])) for document, score in scores.items() if score >= least)[:taken]
+        bases = {-key: -score for score, key in best}
+        admitted = {one.key: _Candidate(one, bases[one.key]) for one in scope.admit(list(bases))}
+        if len(admitted) >= min(wanted, taken) or taken >= len(scores):
+            break
+        taken *= 4
+    if len(admitted) <= wanted:
+        return admitted
+    kept = sorted(admitted, key=lambda key: (-admitted[key].base, -key))[:wanted]
+    return {key: admitted[key] for key in kept}
+
+
+def _lend_context(
+    texts: VisibleTexts,
+    candidates: dict[int, _Candidate],
+    scores: dict[str, float],
+    scope: Scope,
+    policy: RecallPolicy,
+    *,
+    depth: int,
+    gain: float,
+) -> None:
+    """Gives what was stored around a strong candidate in its session a share of its score.
+
+    What is lent to becomes a candidate itself where it can still be among the best `depth`, even if the others gain
+    nothing more and it gains the factor `gain`.
+    """
+    if not policy.context or not policy.reach:
+        return
+    strong = sorted(candidates, key=lambda key: (-candidates[key].base, -key))[:depth]
+    lent: dict[str, float] = {}
+    for key, earlier, later in texts.around(strong, policy.reach):
+        base = candidates[key].base
+        for side in (earlier, later):
+            for step, document in enumerate(side, start=1):
+                lent[document] = lent.get(document, 0.0) + base * policy.context**step
+    outside: dict[int, float] = {}
+    for document, context in lent.items():
+        candidate = candidates.get(int(document[:-1]))
+        if candidate:
+            candidate.context = context
+        else:
+            outside[int(document[:-1])] = scores.get(document, 0.0)
+    reached = nlargest(depth, (one.base + one.context for one in candidates.values()))
+    least = reached[-1] if len(reached) == depth else 0.0
+    contexts = {int(document[:-1]): context for document, context in lent.items()}
+    within = sorted(key for key, base in outside.items() if (base + contexts[key]) * gain >= least)
+    for one in scope.admit(within) if within else ():
+        candidates[one.key] = _Candidate(one, outside[one.key])
+        candidates[one.key].context = contexts[one.key]
+
+
+def _mark_named(
+    texts: VisibleTexts, candidates: Mapping[int, _Candidate], entities: Mapping[int, float], policy: RecallPolicy
+) -> None:
+    """Marks the memories that are linked to an entity which the question names."""
+    if not entities:
+        return
+    for key, entity in texts.linked(candidates, entities):
+        candidates[key].named = max(candidates[key].named, policy.named * entities[entity])
+
+
+def _named(texts: VisibleTexts, asked: Question) -> dict[int, float]:
+    """The entities that the question names, each with the share of its name that was said.
+
+    "Alice Ng" means her and no other Alice; "Alice" means every Alice, but only by half.
+    """
+    said: dict[tuple[int, int], list[str]] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    for term, key, phrase, size in texts.named(asked.terms):
+        said.setdefault((key, phrase), []).append(term)
+        sizes[key, phrase] = size
+    most: dict[str, int] = {}
+    for words in said.values():
+        for term in words:
+            most[term] = max(most.get(term, 0), len(words))
+    entities: dict[int, float] = {}
+    for name, words in said.items():
+        if any(len(words) == most[term] for term in words):
+            entities[name[0]] = max(entities.get(name[0], 0.0), len(words) / sizes[name])
+    return entities if len(entities) <= _MANY_NAMED else {}
+
+
+def _judged(
+    texts: VisibleTexts, best: list[_Candidate], asked: Question, weights: _Weights, policy: RecallPolicy
+) -> list[Ranked]:
+    """The final order: every part of every score."""
+    found = texts.terms([one.signals.key for one in best])
+    matches = []
+    for one in best:
+        level, terms = found.get(one.signals.key, (0, ""))
+        parts = _match_parts(level, terms, asked, weights, policy)
+        if one.context:
+            parts.append(("session", one.context))
+        if one.named:
+            parts.append(("named", sum(value for _, value in parts) * one.named))
+        matches.append(parts)
+    top = max((sum(value for _, value in parts) for parts in matches), default=0.0)
+    if not top:
+        return []
+    hits = []
+    for one, match in zip(best, matches, strict=True):
+        if not match:
+            continue
+        signals = one.signals
+        parts = [(name, value / top) for name, value in match]
+        parts.append(("freshness", policy.freshness * signals.freshness))
+        parts.append(("importance", policy.importance * signals.importance))
+        parts.append(("confidence", policy.confidence * signals.confidence))
+        if signals.stale:
+            parts.append(("stale", -policy.stale))
+        hits.append(Ranked(signals.key, signals.id, sum(value for _, value in parts), tuple(parts)))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _match_parts(
+    level: int, terms: str, asked: Question, weights: _Weights, policy: RecallPolicy
+) -> list[tuple[str, float]]:
+    """What the text itself adds: each term, words side by side, and the best passage."""
+    spaced = f" {terms} ".replace(" ", "  ").replace("\n", " \n ")
+    counts = {term: count for term in weights.terms if (count := spaced.count(f" {term} "))}
+    norm = weights.norms[level]
+    parts = [(f'"{term}"', weights.match(term, count, norm)) for term, count in counts.items()]
+    if len(counts) > 1 and policy.pair:
+        side_by_side = sum(
+            (weights.terms[one] + weights.terms[other]) / 2.0
+            for one, other in asked.pairs
+            if one in counts and other in counts and f" {one}  {other} " in spaced
+        )
+        if side_by_side:
+            parts.append(("pairs", policy.pair * side_by_side))
+    if counts and policy.passage:
+        passage = max(
+            sum(weights.match(term, count, policy.saturation) for term in counts if (count := line.count(f" {term} ")))
+            for line in spaced.split("\n")
+        )
+        parts.append(("passage", policy.passage * passage))
+    return parts
