@@ -130,30 +130,53 @@ _OTHERS: Final = (
     # What the read model is made of and how far it has come: schema, policy digest, analysis version, position.
     "CREATE TABLE {p}meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     # Ids of importers; unique for live memories of one audience, which is checked when a memory begins.
-    "CREATE TABLE {p}external_ids (system TEXT NOT NULL, external TEXT NOT NULL, key INTEGER NOT NULL,"
-    " PRIMARY KEY (system, external, key)) WITHOUT ROWID",
+    (
+        "CREATE TABLE {p}external_ids (system TEXT NOT NULL, external TEXT NOT NULL, key INTEGER NOT NULL,"
+        " PRIMARY KEY (system, external, key)) WITHOUT ROWID"
+    ),
     # Edges to ids that no memory bears; only a foreign log can hold them.
-    "CREATE TABLE {p}dangling (source INTEGER NOT NULL, relation TEXT NOT NULL, target_id TEXT NOT NULL,"
-    " from_position INTEGER NOT NULL, PRIMARY KEY (source, relation, target_id)) WITHOUT ROWID",
+    (
+        "CREATE TABLE {p}dangling (source INTEGER NOT NULL, relation TEXT NOT NULL, target_id TEXT NOT NULL,"
+        " from_position INTEGER NOT NULL, PRIMARY KEY (source, relation, target_id)) WITHOUT ROWID"
+    ),
     # Who read what, when: one row for each memory and actor of a flush.
-    "CREATE TABLE {p}reads (key INTEGER NOT NULL, position INTEGER NOT NULL, actor TEXT NOT NULL,"
-    " count INTEGER NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (key, position, actor)) WITHOUT ROWID",
+    (
+        "CREATE TABLE {p}reads (key INTEGER NOT NULL, position INTEGER NOT NULL, actor TEXT NOT NULL,"
+        " count INTEGER NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (key, position, actor)) WITHOUT ROWID"
+    ),
     # The sum of the reads of a memory.
     "CREATE TABLE {p}accesses (key INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL)",
     # Derived columns that one statement recomputes for the whole space.
-    "CREATE TABLE {p}scores (key INTEGER PRIMARY KEY, importance REAL NOT NULL, retention REAL NOT NULL,"
-    " degree INTEGER NOT NULL, computed_at INTEGER NOT NULL)",
+    (
+        "CREATE TABLE {p}scores (key INTEGER PRIMARY KEY, importance REAL NOT NULL, retention REAL NOT NULL,"
+        " degree INTEGER NOT NULL, computed_at INTEGER NOT NULL)"
+    ),
     # Where a batch begins in the log, and which batch answered a command_id.
     # Proposals and their drafts, without their text. `digest` names what a draft asks for; NULL once it is erased.
-    "CREATE TABLE {p}proposals (id TEXT PRIMARY KEY, author TEXT, author_kind TEXT NOT NULL, status TEXT NOT NULL,"
-    " opened_at INTEGER NOT NULL, position INTEGER NOT NULL, closed_position INTEGER) WITHOUT ROWID",
-    "CREATE TABLE {p}drafts (proposal TEXT NOT NULL, number INTEGER NOT NULL, memory_id TEXT NOT NULL,"
-    " begins INTEGER NOT NULL, status TEXT NOT NULL, digest TEXT, PRIMARY KEY (proposal, number)) WITHOUT ROWID",
+    (
+        "CREATE TABLE {p}proposals (id TEXT PRIMARY KEY, author TEXT, author_kind TEXT NOT NULL, status TEXT NOT NULL,"
+        " opened_at INTEGER NOT NULL, position INTEGER NOT NULL, closed_position INTEGER) WITHOUT ROWID"
+    ),
+    (
+        "CREATE TABLE {p}drafts (proposal TEXT NOT NULL, number INTEGER NOT NULL, memory_id TEXT NOT NULL,"
+        " begins INTEGER NOT NULL, status TEXT NOT NULL, digest TEXT, PRIMARY KEY (proposal, number)) WITHOUT ROWID"
+    ),
     "CREATE TABLE {p}batches (batch_id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE {p}commands (command_key TEXT PRIMARY KEY, batch_id TEXT NOT NULL) WITHOUT ROWID",
 )
 
-OTHER_TABLES: Final = ("meta", "external_ids", "dangling", "reads", "accesses", "scores", "proposals", "drafts", "batches", "commands")
+OTHER_TABLES: Final = (
+    "meta",
+    "external_ids",
+    "dangling",
+    "reads",
+    "accesses",
+    "scores",
+    "proposals",
+    "drafts",
+    "batches",
+    "commands",
+)
 """Tables without a past."""
 
 

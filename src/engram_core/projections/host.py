@@ -1,0 +1,215 @@
+"""Where the read model lives: in the log's own SQLite file, or in memory beside a log that has none."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol, TypeAlias
+
+from engram_core.ports import AtomicStore, EventStore, SqlStore
+
+__all__ = ["CatchUp", "Host", "ReplicaHost", "SqlHost", "open_host", "prepare_connection"]
+
+CatchUp: TypeAlias = Callable[[sqlite3.Connection], None]
+"""Brings the read model behind a writing connection up to the head of the log."""
+
+
+class Host(Protocol):
+    """The place of the read model, and how to get at it."""
+
+    @property
+    def store(self) -> EventStore:
+        """The log."""
+        ...
+
+    @property
+    def shares_transaction(self) -> bool:
+        """True when the log and the read model commit as one, so that a failing projection takes an append back."""
+        ...
+
+    def attach(self, catch_up: CatchUp) -> None:
+        """Says how the read model is brought up to the head; before that, it is left as it is."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Holds the write lock, with the read model at the log's head; all of it takes effect at the end, or nothing.
+
+        Not re-entrant. Over a log without transactions, what was appended stays even if the block raises.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A connection that shows one state until the block ends; within this thread's transaction, its own."""
+        ...
+
+    def close(self) -> None:
+        """Releases what the host holds; the log stays open."""
+        ...
+
+
+def open_host(store: EventStore, *, replica: bool = False) -> Host:
+    """The place of the read model of a log.
+
+    Args:
+        store: The log.
+        replica: Keep the read model in memory, even if the log has a database; for one that cannot be written.
+    """
+    return SqlHost(store) if isinstance(store, SqlStore) and not replica else ReplicaHost(store)
+
+
+class SqlHost:
+    """The read model in the log's own database: what is projected commits with what is appended."""
+
+    shares_transaction = True
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+        self._catch_up: CatchUp | None = None
+        hook = getattr(store, "prepare", None)
+        self._hooked = callable(hook)
+        if callable(hook):
+            hook(prepare_connection)
+
+    @property
+    def store(self) -> SqlStore:
+        """The log."""
+        return self._store
+
+    def attach(self, catch_up: CatchUp) -> None:
+        """Says how the read model is brought up to the head."""
+        self._catch_up = catch_up
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Holds the store's write lock."""
+        with self._store.transaction():
+            connection = self._store.writing()
+            if not self._hooked:
+                prepare_connection(connection)
+            if self._catch_up is not None:
+                self._catch_up(connection)
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A snapshot of log and read model together."""
+        with self._store.reading() as connection:
+            if not self._hooked:
+                prepare_connection(connection)
+            yield connection
+
+    def close(self) -> None:
+        """Nothing is held but the store, which is its owner's to close."""
+
+
+class ReplicaHost:
+    """The read model in memory, following a log that has no database: one connection, used by one thread at a time.
+
+    It is committed after the log, and can only ever lag behind it: whatever is missing is read from the log before
+    the next use.
+    """
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self._atomic = store if isinstance(store, AtomicStore) else None
+        self._catch_up: CatchUp | None = None
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        prepare_connection(self._connection)
+
+    @property
+    def store(self) -> EventStore:
+        """The log."""
+        return self._store
+
+    @property
+    def shares_transaction(self) -> bool:
+        """True when the log itself can take an append back."""
+        return self._atomic is not None
+
+    def attach(self, catch_up: CatchUp) -> None:
+        """Says how the read model is brought up to the head."""
+        self._catch_up = catch_up
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Holds this process's lock, and the log's where it has one."""
+        with self._lock:
+            if self._depth:
+                raise RuntimeError("this thread is in a transaction or a read already; they do not nest")
+            with self._held():
+                with self._atomic.transaction() if self._atomic is not None else nullcontext():
+                    self._connection.execute("BEGIN")
+                    if self._catch_up is not None:
+                        self._catch_up(self._connection)
+                    yield self._connection
+                self._connection.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The replica at the log's head."""
+        with self._lock:
+            if self._depth:
+                self._depth += 1
+                try:
+                    yield self._connection
+                finally:
+                    self._depth -= 1
+                return
+            with self._held():
+                if self._catch_up is not None:
+                    self._connection.execute("BEGIN")
+                    self._catch_up(self._connection)
+                    self._connection.execute("COMMIT")
+                self._connection.execute("BEGIN")
+                yield self._connection
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Marks the connection as in use; what was not committed by the end is taken back."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Drops the replica."""
+        with self._lock:
+            self._connection.close()
+
+
+def _pow(base: float | None, exponent: float | None) -> float | None:
+    return None if base is None or exponent is None else math.pow(base, exponent)
+
+
+def _ln(value: float | None) -> float | None:
+    return None if value is None or value <= 0 else math.log(value)
+
+
+def _log2(value: float | None) -> float | None:
+    return None if value is None or value <= 0 else math.log2(value)
+
+
+_FUNCTIONS: tuple[tuple[str, int, Callable[..., float | None]], ...] = (
+    ("pow", 2, _pow),
+    ("ln", 1, _ln),
+    ("log2", 1, _log2),
+)
+
+
+def prepare_connection(connection: sqlite3.Connection) -> None:
+    """Registers the mathematical functions that this build of SQLite lacks."""
+    for name, arguments, function in _FUNCTIONS:
+        try:
+            connection.execute(f"SELECT {name}({', '.join('1' * arguments)})")
+        except Exception:  # noqa: BLE001 -- an application's own driver has error classes of its own
+            connection.create_function(name, arguments, function, deterministic=True)

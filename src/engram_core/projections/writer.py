@@ -1,0 +1,290 @@
+"""Writes what commits changed: present rows, and the rows that they replace into the past, one statement a table.
+
+Operations are collected and written together, so that a commit of a thousand memories, or a page of a replay, costs a
+few bulk statements. A memory that changes twice forces a flush in between: each of its versions gets its row.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from engram_core.projections.indexing import TextChanges
+from engram_core.projections.rows import Rows, Transition, cleaned, is_bare, touched_groups
+from engram_core.projections.schema import TABLES
+from engram_core.state import MemoryState
+from engram_core.values import to_micros
+from engram_core.vocab import StoredStatus
+
+__all__ = ["RowWriter", "forget_rows"]
+
+_KEYS_KEPT: Final = 50_000
+_LIVE: Final = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
+_EMPTY: Final[dict[Any, Any]] = {}
+_OWNED_BY: Final = {"links": "source", "tags": "key", "supersessions": "old", "settled": "one"}
+
+
+class RowWriter:
+    """Turns transitions into writes on one connection.
+
+    Args:
+        tx: A connection within a transaction.
+        rows: Makes rows from states.
+        prefix: Of the tables, for a shadow.
+        edges: Whether rows that name another memory are written; they stay as they are, if not.
+    """
+
+    def __init__(self, tx: sqlite3.Connection, rows: Rows, prefix: str = "", *, edges: bool = True) -> None:
+        self._tx = tx
+        self._rows = rows
+        self._prefix = prefix
+        self._with_edges = edges
+        self._sql = _Statements(prefix)
+        self._keys: dict[str, int] = {}
+        self._touched: set[str] = set()
+        self._begun: list[tuple[str, int]] = []
+        self._inserts: list[tuple[Any, ...]] = []
+        self._moves: list[tuple[int, int]] = []
+        self._updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        self._removed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _OWNED_BY}
+        self._added: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _OWNED_BY}
+        self._externals: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
+        self._dangling: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
+        self._texts = TextChanges(tx, rows, prefix)
+        self._dangles = tx.execute(f"SELECT EXISTS (SELECT 1 FROM {prefix}dangling)").fetchone()[0] == 1
+
+    def add(self, transitions: Sequence[Transition]) -> None:
+        """Takes in what one commit made of its memories, each named once."""
+        if not self._touched.isdisjoint(t.after.id for t in transitions) or (self._dangles and self._touched):
+            self.flush()
+        edges = []
+        for transition in transitions:
+            before, after = transition
+            key = after.origin.position
+            self._touched.add(after.id)
+            self._keys[after.id] = key
+            bare = is_bare(after), before is None or is_bare(before)
+            touched = None if before is None or bare[0] != bare[1] else touched_groups(before, after)
+            self._memory(transition, key)
+            if touched is None or "tags" in touched or "absorbed" in touched:
+                self._diff("tags", _tags(before), _tags(after), key, after.position)
+            if touched is None or "edges" in touched or "lifecycle" in touched:
+                edges.append((before, after, key))
+            if touched is None or "lifecycle" in touched:
+                self._external_ids(before, after, key)
+            self._texts.add(before, after, touched)
+        if edges and self._with_edges:
+            self._edges(edges)
+        if self._dangling[0]:
+            self._dangles = True
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes all that was collected."""
+        tx, sql = self._tx, self._sql
+        if self._moves:
+            tx.executemany(sql.past["memories"], self._moves)
+        for columns, values in self._updates.items():
+            tx.executemany(sql.update(columns), values)
+        if self._inserts:
+            tx.executemany(sql.insert["memories"], self._inserts)
+        for name, removed in self._removed.items():
+            if removed:
+                tx.executemany(sql.past[name], removed)
+                tx.executemany(sql.delete[name], removed)
+                removed.clear()
+        for name, added in self._added.items():
+            if added:
+                tx.executemany(sql.insert[name], added)
+                added.clear()
+        gone, come = self._externals
+        if gone:
+            tx.executemany(sql.external_gone, gone)
+        if come:
+            tx.executemany(sql.external_come, come)
+        if self._dangles:
+            self._flush_dangling()
+        self._texts.flush()
+        for collected in (self._moves, self._inserts, self._begun, gone, come):
+            collected.clear()
+        self._updates.clear()
+        self._touched.clear()
+        if len(self._keys) > _KEYS_KEPT:
+            self._keys.clear()
+
+    # -- memories -----------------------------------------------------------------------------------
+
+    def _memory(self, transition: Transition, key: int) -> None:
+        before, after = transition
+        if before is None:
+            self._inserts.append(self._rows.full(after))
+            self._begun.append((after.id, after.position))
+            return
+        columns, values = self._rows.changed(before, after)
+        self._moves.append((after.position, key))
+        self._updates.setdefault(columns, []).append((*values, key))
+
+    def _external_ids(self, before: MemoryState | None, after: MemoryState, key: int) -> None:
+        old, new = _external(before), _external(after)
+        if old == new:
+            return
+        self._externals[0].extend((*pair, key) for pair in old)
+        self._externals[1].extend((*pair, key) for pair in new)
+
+    # -- what hangs on them -------------------------------------------------------------------------
+
+    def _diff(self, table: str, old: dict[Any, Any], new: dict[Any, Any], key: int, position: int) -> None:
+        """The difference of rows that name no other memory."""
+        self._removed[table].extend((position, tag, key) for tag in old if tag not in new)
+        self._added[table].extend((tag, key, position) for tag in new if tag not in old)
+
+    def _edges(self, changes: Iterable[tuple[MemoryState | None, MemoryState, int]]) -> None:
+        """The differences of rows that name another memory, whose keys are looked up together."""
+        found = []
+        for before, after, key in changes:
+            for table, sides in _SIDES:
+                old, new = sides(before), sides(after)
+                if old == new:
+                    continue
+                gone = [pair for pair, value in old.items() if new.get(pair) != value]
+                come = [(pair, value) for pair, value in new.items() if old.get(pair) != value]
+                found.append((table, key, after.position, gone, come))
+        self._look_up({pair[0] for _, _, _, gone, come in found for pair in (*gone, *(p for p, _ in come))})
+        for table, key, position, gone, come in found:
+            for other, what in gone:
+                target = self._keys.get(other)
+                if target is not None:
+                    self._removed[table].append((position, *_primary(table, key, target, what)))
+                elif table == "links":
+                    self._dangling[1].append((key, what, cleaned(other)))
+            for (other, what), value in come:
+                target = self._keys.get(other)
+                if target is not None:
+                    self._added[table].append((*_primary(table, key, target, what), *value, position))
+                elif table == "links":
+                    self._dangling[0].append((key, what, cleaned(other), *value))
+
+    def _look_up(self, ids: set[str]) -> None:
+        """Learns the keys of memories; those that nothing bears stay unknown."""
+        missing = [id for id in ids if id not in self._keys]
+        if not missing:
+            return
+        listed = json.dumps([cleaned(id) for id in missing])
+        self._keys.update(self._tx.execute(self._sql.keys, (listed,)))
+
+    def _flush_dangling(self) -> None:
+        """Edges to what is not there wait; when it comes after all, they begin."""
+        come, gone = self._dangling
+        self._tx.executemany(self._sql.dangling_gone, gone)
+        self._tx.executemany(self._sql.dangling_come, come)
+        for id, position in self._begun:
+            rows = self._tx.execute(self._sql.dangling_to, (id,)).fetchall()
+            self._tx.executemany(
+                self._sql.insert["links"],
+                [(source, relation, self._keys[id], began, position) for source, relation, began in rows],
+            )
+            self._tx.executemany(self._sql.dangling_gone, [(source, relation, id) for source, relation, _ in rows])
+        come.clear()
+        gone.clear()
+
+
+class _Statements:
+    """The SQL for one prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self.insert: dict[str, str] = {}
+        self.past: dict[str, str] = {}
+        self.delete: dict[str, str] = {}
+        for name, (columns, primary) in TABLES.items():
+            listed = ", ".join(column for column, _ in columns)
+            where = " AND ".join(f"{column} = ?{n}" for n, column in enumerate(primary.split(", "), 2))
+            self.insert[name] = f"INSERT INTO {prefix}{name} VALUES ({', '.join('?' * len(columns))})"
+            self.past[name] = (
+                f"INSERT INTO {prefix}past_{name} ({listed}, to_position)"
+                f" SELECT {listed}, ?1 FROM {prefix}{name} WHERE {where}"
+            )
+            self.delete[name] = f"DELETE FROM {prefix}{name} WHERE {where}"
+        self.keys = f"SELECT m.id, m.key FROM json_each(?) j CROSS JOIN {prefix}memories m ON m.id = j.value"
+        self.external_gone = f"DELETE FROM {prefix}external_ids WHERE system = ? AND external = ? AND key = ?"
+        self.external_come = f"INSERT OR IGNORE INTO {prefix}external_ids VALUES (?, ?, ?)"
+        self.dangling_come = f"INSERT OR REPLACE INTO {prefix}dangling VALUES (?, ?, ?, ?)"
+        self.dangling_gone = f"DELETE FROM {prefix}dangling WHERE source = ? AND relation = ? AND target_id = ?"
+        self.dangling_to = f"SELECT source, relation, from_position FROM {prefix}dangling WHERE target_id = ?"
+        self._prefix = prefix
+        self._updates: dict[tuple[str, ...], str] = {}
+
+    def update(self, columns: tuple[str, ...]) -> str:
+        """The statement that sets some columns of a memory."""
+        found = self._updates.get(columns)
+        if found is None:
+            settings = ", ".join(f"{column} = ?" for column in columns)
+            found = f"UPDATE {self._prefix}memories SET {settings} WHERE key = ?"
+            self._updates[columns] = found
+        return found
+
+
+def _primary(table: str, key: int, other: int, what: str) -> tuple[Any, ...]:
+    """The primary key of a row between two memories."""
+    match table:
+        case "links":
+            return key, what, other
+        case "settled":
+            return key, other, what
+        case _:
+            return key, other
+
+
+def _tags(state: MemoryState | None) -> dict[str, None]:
+    if state is None or is_bare(state):
+        return _EMPTY
+    return dict.fromkeys(cleaned(tag) for tag in state.all_tags)
+
+
+def _external(state: MemoryState | None) -> tuple[tuple[str, str], ...]:
+    if state is None or is_bare(state) or state.lifecycle.stored not in _LIVE:
+        return ()
+    return tuple((cleaned(system), cleaned(id)) for system, id in state.external_ids)
+
+
+def _links(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
+    if state is None or not state.edges.links or is_bare(state):
+        return _EMPTY
+    return {(link.target, link.relation.value): (began,) for link, began in state.edges.links.items()}
+
+
+def _supersessions(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
+    if state is None or not state.lifecycle.superseded or is_bare(state):
+        return _EMPTY
+    return {(new, ""): (to_micros(effective_at),) for new, effective_at in state.lifecycle.superseded}
+
+
+def _settled(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
+    if state is None or is_bare(state):
+        return _EMPTY
+    resolved = state.edges.resolved.items()
+    return {
+        **{(other, "resolved"): (how.keep, how.position) for other, how in resolved},
+        **{(other, "distinct"): (None, None) for other in sorted(state.edges.distinct)},
+    }
+
+
+_SIDES: Final = (("links", _links), ("supersessions", _supersessions), ("settled", _settled))
+
+
+def forget_rows(tx: sqlite3.Connection, key: int, *, edges: bool) -> None:
+    """Deletes a memory's rows, present and past, before they are written anew.
+
+    Args:
+        tx: A connection within a transaction.
+        key: The memory's.
+        edges: Also what leads from it to other memories.
+    """
+    tables = _OWNED_BY if edges else {"tags": "key"}
+    for table, column in {"memories": "key", **tables}.items():
+        tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+        tx.execute(f"DELETE FROM past_{table} WHERE {column} = ?", (key,))
+    tx.execute("DELETE FROM external_ids WHERE key = ?", (key,))
+    if edges:
+        tx.execute("DELETE FROM dangling WHERE source = ?", (key,))
