@@ -45,28 +45,26 @@ class Host(Protocol):
         """A connection that shows one state until the block ends; within this thread's transaction, its own."""
         ...
 
+    def withdraw(self) -> None:
+        """Keeps the read model in memory from now on, because the log's database cannot be written."""
+        ...
+
     def close(self) -> None:
         """Releases what the host holds; the log stays open."""
         ...
 
 
-def open_host(store: EventStore, *, replica: bool = False) -> Host:
-    """The place of the read model of a log.
-
-    Args:
-        store: The log.
-        replica: Keep the read model in memory, even if the log has a database; for one that cannot be written.
-    """
-    return SqlHost(store) if isinstance(store, SqlStore) and not replica else ReplicaHost(store)
+def open_host(store: EventStore) -> Host:
+    """The place of the read model of a log: its own database if it has one, else this process's memory."""
+    return SqlHost(store) if isinstance(store, SqlStore) else ReplicaHost(store)
 
 
 class SqlHost:
     """The read model in the log's own database: what is projected commits with what is appended."""
 
-    shares_transaction = True
-
     def __init__(self, store: SqlStore) -> None:
         self._store = store
+        self._replica: ReplicaHost | None = None
         self._catch_up: CatchUp | None = None
         hook = getattr(store, "prepare", None)
         self._hooked = callable(hook)
@@ -78,13 +76,24 @@ class SqlHost:
         """The log."""
         return self._store
 
+    @property
+    def shares_transaction(self) -> bool:
+        """True as long as the read model lives in the log's database."""
+        return self._replica is None
+
     def attach(self, catch_up: CatchUp) -> None:
         """Says how the read model is brought up to the head."""
         self._catch_up = catch_up
+        if self._replica is not None:
+            self._replica.attach(catch_up)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Holds the store's write lock."""
+        if self._replica is not None:
+            with self._replica.transaction() as connection:
+                yield connection
+            return
         with self._store.transaction():
             connection = self._store.writing()
             if not self._hooked:
@@ -96,13 +105,23 @@ class SqlHost:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A snapshot of log and read model together."""
+        if self._replica is not None:
+            with self._replica.reading() as connection:
+                yield connection
+            return
         with self._store.reading() as connection:
             if not self._hooked:
                 prepare_connection(connection)
             yield connection
 
+    def withdraw(self) -> None:
+        """Keeps the read model in memory from now on."""
+        self._replica = ReplicaHost(self._store, atomic=False)
+
     def close(self) -> None:
-        """Nothing is held but the store, which is its owner's to close."""
+        """Drops what is in memory; the store is its owner's to close."""
+        if self._replica is not None:
+            self._replica.close()
 
 
 class ReplicaHost:
@@ -110,11 +129,15 @@ class ReplicaHost:
 
     It is committed after the log, and can only ever lag behind it: whatever is missing is read from the log before
     the next use.
+
+    Args:
+        store: The log.
+        atomic: Whether the log's transactions are used, if it has any.
     """
 
-    def __init__(self, store: EventStore) -> None:
+    def __init__(self, store: EventStore, *, atomic: bool = True) -> None:
         self._store = store
-        self._atomic = store if isinstance(store, AtomicStore) else None
+        self._atomic = store if atomic and isinstance(store, AtomicStore) else None
         self._catch_up: CatchUp | None = None
         self._lock = threading.RLock()
         self._depth = 0
@@ -180,6 +203,9 @@ class ReplicaHost:
             self._depth -= 1
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    def withdraw(self) -> None:
+        """It is in memory already."""
 
     def close(self) -> None:
         """Drops the replica."""

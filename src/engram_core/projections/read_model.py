@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from engram_core.codec import EventCodec
-from engram_core.events import RecordedEvent
+from engram_core.errors import StoreReadOnly
 from engram_core.kinds import KindRegistry
 from engram_core.policy import Limits, Policy
 from engram_core.ports import Projection
-from engram_core.projections import schema, texts, views
-from engram_core.projections.accesses import write_accesses
+from engram_core.projections import schema, tables, texts, views
+from engram_core.projections.filling import fill, write_rest
 from engram_core.projections.host import Host
 from engram_core.projections.indexing import TERMS_VERSION
-from engram_core.projections.proposals import write_proposals
+from engram_core.projections.rebuilding import Progress, rebuild
 from engram_core.projections.replay import Replay
 from engram_core.projections.rows import Commit, Rows, Transition, is_bare, is_memory_stream
 from engram_core.projections.writer import RowWriter, forget_rows
@@ -24,10 +24,7 @@ from engram_core.state import MemoryState, fold
 
 __all__ = ["Progress", "ReadModel"]
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with what is done and what there is to do, in events."""
-
-_PAGE: Final = 1_000
+_SMALL: Final = 2_000
 
 
 class ReadModel:
@@ -67,32 +64,44 @@ class ReadModel:
     # -- following the log --------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Makes the tables fit for use: creates them, builds them anew, or lets them catch up, as is needed."""
-        with self.host.transaction() as tx:
-            found = stamps(tx)
-            if any(found.get(name) != value for name, value in self._stamps.items()) or (
-                found["position"] > self.host.store.head()
-            ):
-                self._create(tx)
-            elif found.get("policy") != self._policy:
-                tx.execute("DELETE FROM scores")
-                tx.execute("INSERT OR REPLACE INTO meta VALUES ('policy', ?)", (self._policy,))
-            self.catch_up(tx)
+        """Makes the tables fit for use: creates them, builds them anew, or lets them catch up, as is needed.
+
+        Nothing is written, and no lock taken, where all is well. A log that can only be read, and whose tables are not
+        fit, gets them in memory.
+        """
+        try:
+            self._prepare()
+        except StoreReadOnly:
+            self.host.withdraw()
+            self._prepare()
         self.host.attach(self.catch_up)
+
+    def _prepare(self) -> None:
+        with self.host.reading() as tx:
+            found, head = tables.read_meta(tx), self.host.store.head()
+        fits = all(found.get(name) == value for name, value in self._stamps.items()) and found["position"] <= head
+        if not fits and head > _SMALL:
+            self.rebuild()
+        elif not fits:
+            with self.host.transaction() as tx:
+                self._create(tx)
+                self.catch_up(tx)
+        elif found.get("policy") != self._policy or found["position"] < head:
+            with self.host.transaction() as tx:
+                if found.get("policy") != self._policy:
+                    tx.execute("DELETE FROM scores")
+                    tx.execute("INSERT OR REPLACE INTO meta VALUES ('policy', ?)", (self._policy,))
+                self.catch_up(tx)
 
     def _create(self, tx: sqlite3.Connection) -> None:
         """Makes empty tables, in the place of any that are there."""
-        drop_all(tx)
-        for statement in create_all(self.rows.kinds):
+        tables.drop_tables(tx)
+        tables.create_tables(tx)
+        for statement in (*tables.create_indexes(self.rows.kinds), *views.create_statements(self.rows.kinds)):
             tx.execute(statement)
-        for statement in views.create_statements(self.rows.kinds):
-            tx.execute(statement)
-        self._stamp(tx)
-
-    def _stamp(self, tx: sqlite3.Connection, prefix: str = "") -> None:
-        """Says what the tables are made of, and that they hold nothing yet."""
-        values = {**self._stamps, "policy": self._policy, "position": 0}
-        tx.executemany(f"INSERT OR REPLACE INTO {prefix}meta VALUES (?, ?)", values.items())
+        tx.executemany(
+            "INSERT INTO meta VALUES (?, ?)", {**self._stamps, "policy": self._policy, "position": 0}.items()
+        )
 
     def apply(self, tx: sqlite3.Connection, commit: Commit) -> None:
         """Takes in a commit that was just appended, within the transaction of the append.
@@ -116,34 +125,27 @@ class ReadModel:
 
     def catch_up(self, tx: sqlite3.Connection) -> None:
         """Takes in all that the log holds beyond the tables' position."""
-        position, head = self.position(tx), self.host.store.head()
-        if position >= head:
-            return
-        self.fill(tx, position, head)
+        position = self.position(tx)
+        if position < self.host.store.head():
+            fill(tx, Replay(self.host.store, self.codec, self.rows), self.rows, position)
 
-    def fill(self, tx: sqlite3.Connection, after: int, upto: int, prefix: str = "") -> int:
-        """Takes in the commits after a position, up to another; gives the position that was reached."""
-        writer = RowWriter(tx, self.rows, prefix)
-        replay = Replay(self.host.store, self.codec, self.rows)
-        page: list[Commit] = []
-        size = 0
-        for commit in replay.commits(after, upto):
-            writer.add(commit.transitions)
-            page.append(commit)
-            size += len(commit.events)
-            if size >= _PAGE:
-                after = self._turn(tx, writer, page, prefix)
-                page, size = [], 0
-        if page:
-            after = self._turn(tx, writer, page, prefix)
-        return after
-
-    def _turn(self, tx: sqlite3.Connection, writer: RowWriter, page: Sequence[Commit], prefix: str) -> int:
-        writer.flush()
-        write_rest(tx, page, prefix)
-        position = page[-1].events[-1].position
-        tx.execute(f"UPDATE {prefix}meta SET value = ? WHERE name = 'position'", (position,))
+    def position(self, tx: sqlite3.Connection) -> int:
+        """The last position of the log that the tables hold."""
+        found = tx.execute("SELECT value FROM meta WHERE name = 'position'").fetchone()
+        position: int = found[0]
         return position
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Builds every table anew from the log and puts them in the place of the present ones.
+
+        Others read and write meanwhile, and nothing of that is lost.
+
+        Args:
+            progress: Called with the events done, and all there are.
+        """
+        rebuild(self.host, self.codec, self.rows, {**self._stamps, "policy": self._policy}, progress)
+
+    # -- erasure ------------------------------------------------------------------------------------
 
     def erased(self, tx: sqlite3.Connection, streams: Iterable[str]) -> None:
         """After an erasure: writes the rows of every stream in which a payload was erased as a rebuild would.
@@ -154,6 +156,7 @@ class ReadModel:
             tx: The connection of the transaction, after the erasure's own events were applied.
             streams: Of the erased memories, and of others that held payloads of theirs.
         """
+        tables.drop_leftovers(tx)
         for stream in streams:
             if is_memory_stream(stream):
                 self._refold(tx, stream)
@@ -188,12 +191,6 @@ class ReadModel:
             writer.add((Transition(before, after),))
         writer.flush()
 
-    def position(self, tx: sqlite3.Connection) -> int:
-        """The last position of the log that the tables hold."""
-        found = tx.execute("SELECT value FROM meta WHERE name = 'position'").fetchone()
-        position: int = found[0]
-        return position
-
 
 def _once(transitions: Sequence[Transition]) -> Sequence[Transition]:
     """The transitions with each memory named once, from its first state to its last."""
@@ -219,52 +216,3 @@ def _digest_of_kinds(kinds: KindRegistry) -> str:
             for s in kinds
         )
     )
-
-
-def create_all(kinds: KindRegistry, prefix: str = "") -> list[str]:
-    """The statements that create every table and index."""
-    return [
-        *schema.create_statements(prefix),
-        *texts.create_statements(prefix),
-        *views.index_statements(kinds, prefix),
-    ]
-
-
-def drop_all(tx: sqlite3.Connection, prefix: str = "") -> None:
-    """Drops every table and view of ours that is there."""
-    if not prefix:
-        for (name,) in tx.execute(
-            "SELECT name FROM main.sqlite_master WHERE type = 'view' AND name GLOB 'view_*'"
-        ).fetchall():
-            tx.execute(f'DROP VIEW "{name}"')
-    for statement in (*texts.drop_statements(prefix), *schema.drop_statements(prefix)):
-        tx.execute(statement)
-
-
-def stamps(tx: sqlite3.Connection) -> dict[str, Any]:
-    """What the tables say that they are made of; a position of 0 and nothing else if there are none."""
-    there = tx.execute("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'meta'").fetchone()
-    return {"position": 0, **dict(tx.execute("SELECT name, value FROM meta") if there else ())}
-
-
-def write_rest(tx: sqlite3.Connection, commits: Iterable[Commit], prefix: str = "") -> None:
-    """What of some commits is no memory's row: batches, commands, reads, proposals."""
-    batches: list[tuple[str, int]] = []
-    others: list[RecordedEvent] = []
-    commands: list[tuple[str, str]] = []
-    for commit in commits:
-        seen = None
-        for event in commit.events:
-            if event.batch_id != seen:
-                seen = event.batch_id
-                batches.append((seen, event.position))
-            if not is_memory_stream(event.stream):
-                others.append(event)
-        commands += commit.commands
-        write_proposals(tx, commit.events, prefix)
-    tx.executemany(f"INSERT OR IGNORE INTO {prefix}batches VALUES (?, ?)", batches)
-    if commands:
-        tx.executemany(f"INSERT OR IGNORE INTO {prefix}commands VALUES (?, ?)", commands)
-    if others:
-        write_accesses(tx, others, prefix)
-        write_proposals(tx, others, prefix)
