@@ -11,8 +11,8 @@ import ctypes
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Literal, Protocol
@@ -21,7 +21,7 @@ from weakref import WeakSet, WeakValueDictionary
 from engram_core.errors import StoreBusy, StoreError
 from engram_core.stores.driver import Connect, Durability, closed, open_connection
 
-__all__ = ["Connections", "Prepare"]
+__all__ = ["Connections", "Handle", "Prepare"]
 
 Prepare = Callable[[sqlite3.Connection], None]
 """What an application does to a connection before it is used, such as registering functions."""
@@ -55,7 +55,7 @@ class Connections:
         self._prepares: tuple[Prepare, ...] = ()
         self._closed = False
         self._unfit = False
-        self._stuck: list[_Handle] = []
+        self._stuck: list[Handle] = []
         self._held: list[_Lock] = []
         self._start()
         _survive_forks(self)
@@ -64,8 +64,8 @@ class Connections:
         self._guard = threading.Lock()
         self._write_lock = _write_lock(self.path)
         self._owner: int | None = None
-        self._writer: _Handle | None = None
-        self._readers: WeakSet[_Handle] = WeakSet()
+        self._writer: Handle | None = None
+        self._readers: WeakSet[Handle] = WeakSet()
         self._local = threading.local()
 
     def prepare(self, hook: Prepare) -> None:
@@ -107,28 +107,39 @@ class Connections:
             self._owner = None
             self._write_lock.release()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """This thread's reading connection, in one snapshot from the first statement to the block's end."""
-        handle = self._reader()
-        with handle.lock:
-            connection = handle.ready(self._prepares)
-            handle.depth += 1
-            try:
-                if handle.depth == 1:
-                    connection.execute("BEGIN")
-                yield connection
-            finally:
-                handle.depth -= 1
-                if handle.depth == 0 and connection.in_transaction:
-                    connection.execute("ROLLBACK")
+    def hold_reader(self, *, snapshot: bool) -> Handle:
+        """Takes this thread's reading connection, with a snapshot that lasts until it is released, or without.
 
-    @contextmanager
-    def single(self) -> Iterator[sqlite3.Connection]:
-        """This thread's reading connection for one statement: a snapshot of its own, unless one is open."""
-        handle = self._reader()
-        with handle.lock:
-            yield handle.ready(self._prepares)
+        Taken again within, it is the same one, in the same snapshot.
+        """
+        while True:
+            handle = self._reader()
+            handle.lock.acquire()
+            # Between the two lines above, a fork or `close` may have closed it.
+            if handle.usable:
+                break
+            handle.lock.release()
+        try:
+            connection = handle.ready(self._prepares)
+            if snapshot and handle.depth == 0:
+                connection.execute("BEGIN")
+            handle.depth += 1
+        except BaseException:
+            handle.lock.release()
+            raise
+        return handle
+
+    def release_reader(self, handle: Handle) -> None:
+        """Gives the reading connection back; the snapshot ends with the outermost block."""
+        try:
+            handle.depth -= 1
+            if handle.depth == 0:
+                if handle.connection.in_transaction:
+                    handle.connection.execute("ROLLBACK")
+                if self._closed:
+                    handle.close()
+        finally:
+            handle.lock.release()
 
     def extra(self) -> sqlite3.Connection:
         """One more connection for a maintenance task; the caller closes it."""
@@ -168,18 +179,18 @@ class Connections:
         if self._closed:
             raise closed()
 
-    def _new(self) -> _Handle:
-        handle = _Handle(self.extra())
+    def _new(self) -> Handle:
+        handle = Handle(self.extra())
         with self._guard:
             return handle
 
-    def _reader(self) -> _Handle:
+    def _reader(self) -> Handle:
         self._check()
-        handle: _Handle | None = getattr(self._local, "handle", None)
+        handle: Handle | None = getattr(self._local, "handle", None)
         if handle is None or not handle.usable:
             # The guard also keeps new connections from being born while a fork is under way.
             with self._guard:
-                handle = _Handle(self.extra())
+                handle = Handle(self.extra())
                 self._readers.add(handle)
             self._local.handle = handle
         return handle
@@ -234,7 +245,7 @@ class _Lock(Protocol):
         ...
 
 
-class _Handle:
+class Handle:
     """A connection with the lock of who uses it; closed when nothing refers to it any more."""
 
     __slots__ = ("__weakref__", "_pid", "connection", "depth", "lock", "prepared", "usable")

@@ -21,7 +21,6 @@ _IOERR_SHMSIZE = sqlite3.SQLITE_IOERR | 19 << 8
 
 _EACH = (
     "PRAGMA foreign_keys=ON",
-    "PRAGMA trusted_schema=OFF",
     "PRAGMA recursive_triggers=ON",  # else INSERT OR REPLACE would delete behind the triggers' back
     "PRAGMA cell_size_check=ON",
     "PRAGMA secure_delete=ON",
@@ -78,6 +77,8 @@ def translated(error: BaseException, path: Path) -> StoreError | None:
     room = "free some space, then try again"
     facts = {"path": str(path), "sqlite": getattr(error, "sqlite_errorname", None)}
     match _primary(error):
+        case None if "decode to UTF-8" in str(error):
+            return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup", **facts)
         case None:
             return None
         case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH | sqlite3.SQLITE_RANGE:

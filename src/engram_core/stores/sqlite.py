@@ -17,7 +17,7 @@ from engram_core.ports import Appended, Clock, Recorded, StreamAppend
 from engram_core.stores import sqlite_schema as schema
 from engram_core.stores import wal
 from engram_core.stores.clocks import now_by
-from engram_core.stores.connections import Connections, Prepare
+from engram_core.stores.connections import Connections, Handle, Prepare
 from engram_core.stores.driver import Connect, Durability, is_busy, translated
 from engram_core.stores.pages import bounds
 
@@ -120,7 +120,7 @@ class SqliteStore:
 
     def head(self) -> int:
         """The last position, 0 for an empty log."""
-        with self._one() as connection:
+        with _Reading(self, snapshot=False) as connection:
             position: int = connection.execute("SELECT position FROM head").fetchone()[0]
             return position
 
@@ -137,14 +137,14 @@ class SqliteStore:
         after, upto, limit = bounds(after, upto, limit)
         order = "DESC" if backwards else "ASC"
         where = f"WHERE stream = ? AND version > ? AND version <= ? ORDER BY version {order} LIMIT ?"
-        with self._one() as connection:
+        with _Reading(self, snapshot=False) as connection:
             return schema.rows(connection, where, stream, after, upto, limit)
 
     def read(self, *, after: int = 0, upto: int | None = None, limit: int = 1_000) -> tuple[Recorded, ...]:
         """The events with `after` < position <= `upto`, at most `limit`."""
         after, upto, limit = bounds(after, upto, limit)
         where = "WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
-        with self._one() as connection:
+        with _Reading(self, snapshot=False) as connection:
             return schema.rows(connection, where, after, upto, limit)
 
     def append(self, batch: Sequence[StreamAppend]) -> Appended:
@@ -163,14 +163,9 @@ class SqliteStore:
         """The connection of this thread's running `transaction()`."""
         return self._connections.writer()
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """A connection of this thread in one snapshot; within its own `transaction()` the writing one."""
-        if self._connections.owned():
-            yield self._connections.writer()
-            return
-        with self._ours(), self._connections.snapshot() as connection:
-            yield connection
+        return _Reading(self, snapshot=True)
 
     def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
         """Replaces `data` of every event of this owner by the marker; what is left of it is for `scrub()`."""
@@ -215,7 +210,7 @@ class SqliteStore:
             raise FileExistsError(f"{target} is there already; a backup overwrites nothing")
         draft = target.with_name(f"{target.name}.{uuid4().hex}.new")
         try:
-            with self._ours(), self._connections.snapshot() as source:
+            with self.reading() as source:
                 source.execute("SELECT position FROM head").fetchone()
                 copy = self._connect(draft.as_uri(), uri=True, isolation_level=None)
                 try:
@@ -247,6 +242,8 @@ class SqliteStore:
                 schema.ensure_wal(connection, self._path)
                 # From here on we wait for the write lock ourselves; see _begin.
                 self._begin(connection)
+                # On a file that may not be written, BEGIN IMMEDIATE succeeds; a write that changes nothing does not.
+                connection.execute("UPDATE erasure SET gate = 0 WHERE one = 0")
                 connection.execute("ROLLBACK")
                 (remains,) = connection.execute("SELECT remains FROM erasure").fetchone()
                 if remains != _CLEAN:
@@ -314,10 +311,11 @@ class SqliteStore:
         size = wal.size(self._path)
         if size < self._large:
             return
+        copied = False
         with suppress(Exception):
-            self._checkpoint(connection)
-        # While a reader keeps it from starting anew, it is worth a try when it has grown as much once more.
-        self._large = max(size + wal.CHECKPOINT_BYTES, wal.CHECKPOINT_BYTES)
+            copied = self._checkpoint(connection)
+        # While a reader is in the way, it is worth another try when it has grown as much once more.
+        self._large = wal.CHECKPOINT_BYTES if copied else size + wal.CHECKPOINT_BYTES
 
     def _checkpoint(self, connection: sqlite3.Connection) -> bool:
         self._begin(connection)
@@ -343,15 +341,6 @@ class SqliteStore:
     def _hold(self) -> Iterator[None]:
         with _Transaction(self):
             yield
-
-    @contextmanager
-    def _one(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one statement."""
-        if self._connections.owned():
-            yield self._connections.writer()
-            return
-        with self._ours(), self._connections.single() as connection:
-            yield connection
 
     @contextmanager
     def _all_or_doom(self) -> Iterator[None]:
@@ -440,6 +429,41 @@ class _Transaction:
             raise ours from first
         if first is not error:
             raise first
+
+
+class _Reading:
+    """A reading connection for a block, in one snapshot or for one statement; driver's errors get our names."""
+
+    __slots__ = ("_handle", "_snapshot", "_store")
+
+    def __init__(self, store: SqliteStore, *, snapshot: bool) -> None:
+        self._store = store
+        self._snapshot = snapshot
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._handle: Handle | None = None
+        connections = self._store._connections
+        if connections.owned():
+            return connections.writer()
+        try:
+            self._handle = connections.hold_reader(snapshot=self._snapshot)
+        except Exception as error:
+            self._raise_ours(error)
+            raise
+        return self._handle.connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle is not None:
+            self._store._connections.release_reader(self._handle)
+        if error is not None:
+            self._raise_ours(error)
+
+    def _raise_ours(self, error: BaseException) -> None:
+        ours = translated(error, self._store._path)
+        if ours is not None:
+            raise ours from error
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

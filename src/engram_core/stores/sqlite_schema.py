@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from engram_core.chain import genesis
 from engram_core.errors import StoreCorrupt, StoreError
 from engram_core.ports import Recorded
+from engram_core.stores import wal
 from engram_core.stores.driver import Connect, open_connection, translated
 
 __all__ = [
@@ -226,12 +227,27 @@ def _identity(connection: sqlite3.Connection, path: Path) -> UUID:
             hint="upgrade engram-core-memory",
             found=version,
         )
+    _check_schema(connection, path)
     (store_id, position, last) = connection.execute(
         "SELECT store_id, position, (SELECT coalesce(max(position), 0) FROM events) FROM head"
     ).fetchone()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+    # SQLite counts a page that was cut as a whole one. While there is a log, the file may rightly be short.
+    if wal.size(path) == 0 and path.stat().st_size < pages * page_size:
+        raise damaged(path, "its end is missing")
     if position != last:
         raise damaged(path, f"its head says {position}, and its last event is {last}")
     return UUID(store_id)
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses a file whose tables, indexes or triggers are not as they were made; others may stand beside them."""
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+    for statement in _statements(_TABLES):
+        made = statement.strip().removesuffix(";").strip()
+        if made.startswith("CREATE") and made not in found:
+            raise damaged(path, f"it lacks what was made by {made.partition('(')[0].strip()!r}")
 
 
 def damaged(path: Path, why: object) -> StoreCorrupt:

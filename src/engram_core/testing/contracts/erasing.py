@@ -24,6 +24,7 @@ class Erasing(Obligations):
         store.append([appending("a", "1", "2"), appending("b", "3")])
         store.append([StreamAppend("b", 1, [mine, other])])
         store.append([StreamAppend("p", 0, [new_event("6", owner="a"), new_event("7", owner="p")])])
+        store.append([StreamAppend("a", 2, [new_event("8", owner="b")])])
         return store
 
     def test_erases_by_owner(self) -> None:
@@ -79,4 +80,4 @@ class Erasing(Obligations):
         before = whole_log(store)
         self.assertIs(True, store.scrub())
         self.assertEqual(before, whole_log(store))
-        self.assertEqual((8,), store.append([appending("a", "8", expected=2)]).positions)
+        self.assertEqual((9,), store.append([appending("a", "9", expected=3)]).positions)

@@ -14,6 +14,21 @@ from engram_core.testing.zoo.base import breaks, listed
 __all__ = ["WHOLES"]
 
 
+class _Erasing(InMemoryStore):
+    """Asks what an erasure reaches, and what it leaves, so that a fault can answer wrongly."""
+
+    def _erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
+        erased = tuple(self.without(event, marker) for event in self._events if self.reaches(owner, event))
+        self._erased.update((event.position, event) for event in erased)
+        return erased
+
+    def reaches(self, owner: str, event: Recorded) -> bool:
+        return event.owner == owner
+
+    def without(self, event: Recorded, marker: str) -> Recorded:
+        return event._replace(data=marker)
+
+
 @breaks("a transaction that raises leaves nothing")
 class CommitsInAnyCase(InMemoryStore):
     def _roll_back(self) -> None:
@@ -99,21 +114,21 @@ class KeepsErasedData(InMemoryStore):
 
 
 @breaks("an erasure reaches every stream that holds the owner's payloads")
-class ErasesOneStream(InMemoryStore):
-    def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
-        return _erase(self, marker, lambda event: event.owner == owner and event.stream == owner)
+class ErasesOneStream(_Erasing):
+    def reaches(self, owner: str, event: Recorded) -> bool:
+        return owner == event.owner == event.stream
 
 
 @breaks("an erasure spares what others own in the same stream")
-class ErasesTheWholeStream(InMemoryStore):
-    def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
-        return _erase(self, marker, lambda event: owner in {event.owner, event.stream})
+class ErasesTheWholeStream(_Erasing):
+    def reaches(self, owner: str, event: Recorded) -> bool:
+        return owner in {event.owner, event.stream}
 
 
 @breaks("an erasure keeps the commitment")
-class RecommitsErased(InMemoryStore):
-    def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
-        return _erase(self, marker, lambda event: event.owner == owner, commitment=commitment(marker))
+class RecommitsErased(_Erasing):
+    def without(self, event: Recorded, marker: str) -> Recorded:
+        return event._replace(data=marker, commitment=commitment(marker))
 
 
 @breaks("an erasure writes the marker it was given")
@@ -167,17 +182,6 @@ class ErasesAtOnce(InMemoryStore):
 class NeverScrubs(InMemoryStore):
     def scrub(self) -> bool:
         return False
-
-
-def _erase(store: InMemoryStore, marker: str, reached: object, **changes: object) -> tuple[Recorded, ...]:
-    erased = tuple(
-        event._replace(data=marker, **changes)  # type: ignore[arg-type]
-        for event in store._events
-        if reached(event)  # type: ignore[operator]
-    )
-    for event in erased:
-        store._events[event.position - 1] = event
-    return erased
 
 
 WHOLES = listed(
