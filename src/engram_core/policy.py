@@ -211,7 +211,7 @@ class RecallPolicy:
     stale: float = field(default=0.02, metadata=_UNIT)
     fresh_half_life_days: float = 30.0
     postings: int = 8_000
-    depth: int = 40
+    depth: int = 32
     terms: int = 64
 
     def __attrs_post_init__(self) -> None:

@@ -35,10 +35,8 @@ _FAR: Final = 5  # for want of candidates a list is read that is up to so many t
 
 
 class Signals(NamedTuple):
-    """What stands beside the match, for one memory that passed the filters; shares in [0, 1]."""
+    """What stands beside the match; shares in [0, 1]."""
 
-    key: int
-    id: str
     freshness: float
     importance: float
     confidence: float
@@ -59,14 +57,17 @@ class Scope:
     """What one viewer reads at one position.
 
     Attributes:
-        admit: Of the memories with these keys, those that pass audience, status, time and filters.
+        admit: Of the memories with these keys a row each that passes audience, status, time and filters: first its
+            key and its id, then whatever `weigh` needs.
+        weigh: What stands beside the match, from such a row.
         readable: SQL over columns lane and audience of a row `{row}`: the viewer may read it; empty: he may read all.
         still: For a past view, SQL over a present row `{row}` of `memories`: he may read it today as well.
         position: The known position of a past view; None: the present.
         parameters: Named parameters of `readable` and `still`.
     """
 
-    admit: Callable[[Sequence[int]], Iterable[Signals]]
+    admit: Callable[[Sequence[int]], Iterable[Sequence[Any]]]
+    weigh: Callable[[Sequence[Any]], Signals]
     readable: str = ""
     still: str = ""
     position: int | None = None
@@ -89,16 +90,16 @@ class _Weights(NamedTuple):
 class _Candidate:
     """What is known of one memory while it is ranked."""
 
-    __slots__ = ("base", "context", "named", "signals")
+    __slots__ = ("base", "context", "named", "row")
 
-    def __init__(self, signals: Signals, base: float) -> None:
-        self.signals = signals
+    def __init__(self, row: Sequence[Any], base: float) -> None:
+        self.row = row
         self.base = base
         self.context = 0.0
         self.named = 0.0
 
     def order(self) -> tuple[float, str]:
-        return (-(self.base + self.context) * (1.0 + self.named), self.signals.id)
+        return (-(self.base + self.context) * (1.0 + self.named), self.row[1])
 
 
 def ranked(
@@ -134,9 +135,9 @@ def ranked(
     candidates = _admitted(scores, scope, 2 * depth)
     entities = texts.with_merged(_named(texts, asked)) if policy.named else {}
     _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=1.0 + policy.named * bool(entities))
-    _mark_named(texts, candidates, entities, policy)
+    _mark_named(texts, candidates, entities, policy, depth=depth)
     best = sorted(candidates.values(), key=_Candidate.order)[:depth]
-    return _judged(texts, best, asked, weights, policy)[:limit]
+    return _judged(texts, best, asked, weights, scope, policy)[:limit]
 
 
 def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Weights:
@@ -183,7 +184,7 @@ def _admitted(scores: dict[str, float], scope: Scope, wanted: int) -> dict[int, 
         least = min(nlargest(taken, scores.values()))
         best = sorted((-score, -int(document[:-1])) for document, score in scores.items() if score >= least)[:taken]
         bases = {-key: -score for score, key in best}
-        admitted = {one.key: _Candidate(one, bases[one.key]) for one in scope.admit(list(bases))}
+        admitted = {row[0]: _Candidate(row, bases[row[0]]) for row in scope.admit(list(bases))}
         if len(admitted) >= min(wanted, taken) or taken >= len(scores):
             break
         taken *= 4
@@ -224,23 +225,35 @@ def _lend_context(
             candidate.context = context
         else:
             outside[int(document[:-1])] = scores.get(document, 0.0)
-    reached = nlargest(depth, (one.base + one.context for one in candidates.values()))
-    least = reached[-1] if len(reached) == depth else 0.0
+    least = _least(candidates, depth)
     contexts = {int(document[:-1]): context for document, context in lent.items()}
     within = sorted(key for key, base in outside.items() if (base + contexts[key]) * gain >= least)
-    for one in scope.admit(within) if within else ():
-        candidates[one.key] = _Candidate(one, outside[one.key])
-        candidates[one.key].context = contexts[one.key]
+    for row in scope.admit(within) if within else ():
+        candidates[row[0]] = _Candidate(row, outside[row[0]])
+        candidates[row[0]].context = contexts[row[0]]
 
 
 def _mark_named(
-    texts: VisibleTexts, candidates: Mapping[int, _Candidate], entities: Mapping[int, float], policy: RecallPolicy
+    texts: VisibleTexts,
+    candidates: dict[int, _Candidate],
+    entities: Mapping[int, float],
+    policy: RecallPolicy,
+    *,
+    depth: int,
 ) -> None:
-    """Marks the memories that are linked to an entity which the question names."""
+    """Marks what is linked to an entity that the question names, where that can bring it among the best."""
     if not entities:
         return
-    for key, entity in texts.linked(candidates, entities):
+    gain, least = 1.0 + policy.named, _least(candidates, depth)
+    within = [key for key, one in candidates.items() if (one.base + one.context) * gain >= least]
+    for key, entity in texts.linked(within, entities):
         candidates[key].named = max(candidates[key].named, policy.named * entities[entity])
+
+
+def _least(candidates: dict[int, _Candidate], depth: int) -> float:
+    """What a candidate surely needs to be among the best so many."""
+    reached = nlargest(depth, (one.base + one.context for one in candidates.values()))
+    return reached[-1] if len(reached) == depth else 0.0
 
 
 def _named(texts: VisibleTexts, asked: Question) -> dict[int, float]:
@@ -265,13 +278,18 @@ def _named(texts: VisibleTexts, asked: Question) -> dict[int, float]:
 
 
 def _judged(
-    texts: VisibleTexts, best: list[_Candidate], asked: Question, weights: _Weights, policy: RecallPolicy
+    texts: VisibleTexts,
+    best: list[_Candidate],
+    asked: Question,
+    weights: _Weights,
+    scope: Scope,
+    policy: RecallPolicy,
 ) -> list[Ranked]:
     """The final order: every part of every score."""
-    found = texts.terms([one.signals.key for one in best])
+    found = texts.terms([one.row[0] for one in best])
     matches = []
     for one in best:
-        level, terms = found.get(one.signals.key, (0, ""))
+        level, terms = found.get(one.row[0], (0, ""))
         parts = _match_parts(level, terms, asked, weights, policy)
         if one.context:
             parts.append(("session", one.context))
@@ -285,14 +303,14 @@ def _judged(
     for one, match in zip(best, matches, strict=True):
         if not match:
             continue
-        signals = one.signals
+        signals = scope.weigh(one.row)
         parts = [(name, value / top) for name, value in match]
         parts.append(("freshness", policy.freshness * signals.freshness))
         parts.append(("importance", policy.importance * signals.importance))
         parts.append(("confidence", policy.confidence * signals.confidence))
         if signals.stale:
             parts.append(("stale", -policy.stale))
-        hits.append(Ranked(signals.key, signals.id, sum(value for _, value in parts), tuple(parts)))
+        hits.append(Ranked(one.row[0], one.row[1], sum(value for _, value in parts), tuple(parts)))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 

@@ -171,7 +171,7 @@ class VisibleTexts:
         """Which of these memories are linked to which of these entities."""
         return self._both(
             "SELECT l.source, l.target FROM json_each(:keys) j CROSS JOIN main.{past}links l ON l.source = j.value"
-            f" WHERE l.relation IN ({_LINKING}) AND +l.target IN (SELECT value FROM json_each(:entities))",
+            f" WHERE +l.relation IN ({_LINKING}) AND +l.target IN (SELECT value FROM json_each(:entities))",
             "l",
             keys=json.dumps(list(keys)),
             entities=json.dumps(list(entities)),
