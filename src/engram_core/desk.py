@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import evolve as replaced
 
-from engram_core.commands import Command, Confirm, Remember
+from engram_core.commands import Archive, Command, Confirm, Remember
 from engram_core.decider import Change
 from engram_core.drafting import check_evidence, checked_note, checked_text
 from engram_core.errors import ConcurrencyError, ConflictError, InvalidAttributesError, NotFoundError, Problem
@@ -28,9 +28,9 @@ from engram_core.log import Author
 from engram_core.memory import decide
 from engram_core.projections.proposals import draft_digest
 from engram_core.proposal import DraftState, ProposalState, check_decision, fold_proposal, proposal_stream
-from engram_core.receipts import Receipt
-from engram_core.values import EvidenceRef
-from engram_core.vocab import LifetimeKind, ReceiptStatus
+from engram_core.receipts import PossibleConflict, Receipt
+from engram_core.values import Actor, EvidenceRef
+from engram_core.vocab import ArchiveReason, LifetimeKind, ReceiptStatus
 from engram_core.work import Work
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Desk:
             raise InvalidAttributesError("proposal", [problem])
         checked_text(title or None, checked_note(rationale, limits), limits)
         check_evidence(evidence, limits)
-        work.assume = lambda id: self._assume(work, id, now)
+        work.assume = lambda wanted: self._assume(work, wanted, now)
         proposal_id = str(engine.options.ids())
         stream = proposal_stream(proposal_id)
         drafts: list[DraftAdded] = []
@@ -244,6 +244,34 @@ class Desk:
         result = self.engine.write(work, [receipt], causation_id=state.id)
         return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
 
+    def quarantine(
+        self, author: Author, *, session_id: str | None, actor: Actor | None, source_ref: str | None
+    ) -> Receipt:
+        """Proposes to archive, as wrong, all that came from one source."""
+        wanted = {"session_id": session_id, "actor": None if actor is None else str(actor), "source_ref": source_ref}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        if not given:
+            raise InvalidAttributesError("quarantine", [Problem("source", "give session_id, actor or source_ref")])
+
+        def attempt(tx: sqlite3.Connection) -> Receipt:
+            from engram_core.engine import Request
+
+            work = Work(self.engine, tx, author)
+            found = _of_source(work, given)
+            if not found:
+                return Receipt(status=ReceiptStatus.UNCHANGED)
+            undermined = _resting_on(work, found)
+            requests = [Request(command=Archive(id, ArchiveReason.WRONG)) for id in found.values()]
+            rationale = f"{len(found)} memories came from this source; {len(undermined)} others rest on them."
+            result = self.propose(work, requests, self.engine.now(), title="Quarantine one source", rationale=rationale)
+            conflicts = tuple(
+                PossibleConflict(memory_id=id, reason="undermined", hint="review it") for id in undermined
+            )
+            proposed = next((r for r in result.receipts if r.proposal_id), result.receipts[0])
+            return replaced(proposed, possible_conflicts=conflicts)
+
+        return self.engine.transact(attempt)
+
     # -- reading ------------------------------------------------------------------------------------
 
     def state(self, proposal_id: str) -> ProposalState | None:
@@ -279,6 +307,41 @@ class Desk:
             Receipt(status=status, memory_id=id, batch_id=batch_id, events=all_events)
             for id in created or [events[0].stream]
         ]
+
+
+def _of_source(work: Work, given: Mapping[str, str]) -> dict[int, str]:
+    """Key and id of the active memories whose source fits, as far as the actor may see them."""
+    sql = {
+        "session_id": "m.session = ?",
+        "actor": "? IN (json_extract(m.source, '$.actor'), json_extract(m.source, '$.on_behalf_of'))",
+        "source_ref": "json_extract(m.source, '$.source_ref') = ?",
+    }
+    conditions = " AND ".join(sql[name] for name in given)
+    rows = work.tx.execute(
+        f"SELECT m.key, m.id FROM memories m WHERE {conditions} AND m.stored = 'active' AND {work.sees('m')}"
+        " ORDER BY m.key",
+        tuple(given.values()),
+    )
+    return dict(rows.fetchall())
+
+
+def _resting_on(work: Work, found: Mapping[int, str]) -> list[str]:
+    """Ids of what derives from the memories, by any number of steps."""
+    seen = set(found)
+    open_keys = list(found)
+    resting: dict[int, str] = {}
+    while open_keys:
+        rows = work.tx.execute(
+            "SELECT m.key, m.id FROM links l JOIN memories m ON m.key = l.source WHERE l.target = ?"
+            f" AND l.relation = 'derived_from' AND m.stored = 'active' AND {work.sees('m')}",
+            (open_keys.pop(),),
+        ).fetchall()
+        for key, id in rows:
+            if key not in seen:
+                seen.add(key)
+                resting[key] = id
+                open_keys.append(key)
+    return [resting[key] for key in sorted(resting)]
 
 
 def _usual_title(drafts: Sequence[DraftAdded]) -> str:

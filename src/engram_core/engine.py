@@ -7,9 +7,11 @@ store's write lock against the log itself, so that a twin, a taken edge or a sec
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import evolve as replaced
 from attrs import field, frozen
@@ -19,6 +21,7 @@ from engram_core.codec import EventCodec
 from engram_core.commands import AddEvidence, Command, Confirm, Remember
 from engram_core.decider import Change, Context
 from engram_core.desk import Desk
+from engram_core.erasing import Erasing
 from engram_core.errors import (
     ConcurrencyError,
     EngramError,
@@ -33,7 +36,7 @@ from engram_core.log import Author, Log, Written, command_key
 from engram_core.memory import decide
 from engram_core.policy import Limits, Policy
 from engram_core.ports import Clock, Embedder, EventStore, IdSource, Projection, Redactor
-from engram_core.projections.accesses import AccessBuffer
+from engram_core.projections.accesses import AccessBuffer, Reads
 from engram_core.projections.host import open_host
 from engram_core.projections.read_model import ReadModel
 from engram_core.projections.rows import Commit, Transition
@@ -41,7 +44,8 @@ from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.redaction import redacted
 from engram_core.similar import possible_conflicts, twin_of
 from engram_core.state import MemoryState, fold
-from engram_core.values import checked_instant
+from engram_core.undoing import Undoing
+from engram_core.values import EvidenceRef, checked_instant
 from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work
 
@@ -68,10 +72,10 @@ class Options:
         projections: The application's own read models.
     """
 
-    policy: Policy = Policy()
-    approval: ApprovalPolicy = ApprovalPolicy()
+    policy: Policy
+    approval: ApprovalPolicy
     kinds: KindRegistry
-    limits: Limits = Limits()
+    limits: Limits
     clock: Clock
     ids: IdSource
     embedder: Embedder | None = None
@@ -130,7 +134,10 @@ class Engine:
             projections=options.projections,
         )
         self.accesses = AccessBuffer()
+        self._local = _Drained()
         self.desk = Desk(self)
+        self.undoing = Undoing(self)
+        self.erasing = Erasing(self)
         self.read_model.prepare()
 
     # -- time ---------------------------------------------------------------------------------------
@@ -188,6 +195,49 @@ class Engine:
 
         return self.transact(attempt)
 
+    def propose(
+        self,
+        author: Author,
+        requests: Sequence[Request],
+        *,
+        title: str = "",
+        rationale: str = "",
+        evidence: tuple[EvidenceRef, ...] = (),
+    ) -> Result:
+        """Opens a proposal of commands, whoever asks."""
+        cleaned = [self._cleaned(request) for request in requests]
+
+        def attempt(tx: sqlite3.Connection) -> Result:
+            work = Work(self, tx, author)
+            return self.desk.propose(work, cleaned, self.now(), title=title, rationale=rationale, evidence=evidence)
+
+        return self.transact(attempt)
+
+    def rehearse(
+        self, author: Author, requests: Sequence[Request], queue: Callable[[], tuple[Any, ...]]
+    ) -> tuple[Result, tuple[Any, ...]]:
+        """Runs commands, looks at the review queue, and takes everything back.
+
+        Returns: What would have been written, and the rows that would have entered the queue.
+        """
+        cleaned = [self._cleaned(request) for request in requests]
+        found: list[tuple[Result, tuple[Any, ...]]] = []
+
+        def attempt(tx: sqlite3.Connection) -> None:
+            before = set(queue())
+            work = Work(self, tx, author)
+            now = self.now()
+            if not author.actor.is_user and not self._allows(work, cleaned):
+                result = self.desk.propose(work, cleaned, now)
+            else:
+                result = self.write(work, self._decide_all(work, cleaned, now, None), reads=False)
+            found.append((result, tuple(row for row in queue() if row not in before)))
+            raise _Rehearsed
+
+        with suppress(_Rehearsed):
+            self.transact(attempt)
+        return found[0]
+
     def _allows(self, work: Work, requests: Sequence[Request]) -> bool:
         """True when the actor may make every one of these changes without asking."""
         actor, approval = work.author.actor, self.options.approval
@@ -211,21 +261,29 @@ class Engine:
     def transact(self, attempt: Callable[[sqlite3.Connection], T]) -> T:
         """Runs a decision under the write lock, again if another process wrote in between."""
         for left in reversed(range(_ATTEMPTS)):
+            self._local.reads = ()
             try:
                 with self.host.transaction() as tx:
                     return attempt(tx)
-            except ConcurrencyError as error:
-                if error.code != "raced" or not left:
+            except BaseException as error:
+                self.accesses.restore(self._local.reads)
+                if not (isinstance(error, ConcurrencyError) and error.code == "raced" and left):
                     raise
         raise AssertionError("unreachable")
 
     def write(
-        self, work: Work, receipts: Sequence[Receipt], *, causation_id: str | None = None, key: str | None = None
+        self,
+        work: Work,
+        receipts: Sequence[Receipt],
+        *,
+        causation_id: str | None = None,
+        key: str | None = None,
+        reads: bool = True,
     ) -> Result:
         """Appends what was decided, with the reads since the last write, and projects it."""
         if not work.decided:
             return Result(receipts=tuple(receipts))
-        batches = [Written(work.decided, causation_id, key), *self._reads(work)]
+        batches = [Written(work.decided, causation_id, key), *(self._reads(work) if reads else ())]
         recorded = self._append(batches, work)
         self._project(work, recorded, key)
         mine = recorded[: len(work.decided)]
@@ -346,7 +404,8 @@ class Engine:
 
     def _reads(self, work: Work) -> list[Written]:
         """The buffered reads as batches of their own, one for each actor and session."""
-        return work.reads(self.accesses.drain())
+        self._local.reads = self.accesses.drain()
+        return work.reads(self._local.reads)
 
     def _first_result(self, tx: sqlite3.Connection, key: str, count: int) -> Result | None:
         """What the same command of the same actor led to before."""
@@ -373,6 +432,16 @@ class Engine:
             self.host.close()
             if self.owns_store:
                 self.store.close()
+
+
+class _Drained(threading.local):
+    """The reads that this thread took from the buffer for a write that is not yet done."""
+
+    reads: Sequence[Reads] = ()
+
+
+class _Rehearsed(Exception):
+    pass
 
 
 def _checked_command_id(command_id: object) -> str:

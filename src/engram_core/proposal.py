@@ -25,7 +25,7 @@ from engram_core.events import (
 from engram_core.values import Actor, EvidenceRef
 from engram_core.vocab import ActorKind, ProposalStatus
 
-__all__ = ["DraftState", "ProposalState", "check_decision", "fold_proposal", "proposal_stream"]
+__all__ = ["DraftState", "ProposalState", "check_decision", "fold_proposal", "is_proposal_stream", "proposal_stream"]
 
 _PREFIX = "$proposal/"
 
@@ -33,6 +33,11 @@ _PREFIX = "$proposal/"
 def proposal_stream(proposal_id: str) -> str:
     """The stream in which a proposal lives; no memory's id begins with "$"."""
     return _PREFIX + proposal_id
+
+
+def is_proposal_stream(stream: str) -> bool:
+    """True for the streams of proposals."""
+    return stream.startswith(_PREFIX)
 
 
 @frozen(kw_only=True)

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
-from engram_core.engine import Engine, Request
-from engram_core.errors import EngramError, InvalidAttributesError, Problem
+from engram_core.engine import Engine, Request, Result
+from engram_core.erasing import ErasureReport, SubjectExport
+from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesError, Problem
+from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
 from engram_core.receipts import ImportReport, Receipt
-from engram_core.values import Actor, text_problem
-from engram_core.verbs import Draft, Verbs
+from engram_core.recorder import Preview, Recorder
+from engram_core.values import Actor, EvidenceRef, text_problem
+from engram_core.verbs import Draft, Evidence, MemoryRef, Verbs, memory_id
 from engram_core.view import View
 
 __all__ = ["Session"]
+
+
+ProposalRef: TypeAlias = Any
+"""What names a proposal: its id, a `Proposal`, or the receipt that opened it."""
+
+
+def proposal_ref(p: ProposalRef) -> str:
+    """The id of a proposal."""
+    found = p.proposal_id if isinstance(p, Receipt) else p if isinstance(p, str | UUID) else getattr(p, "id", None)
+    if not isinstance(found, str | UUID) or not str(found):
+        problem = f"must be an id, a Proposal or the receipt of one, not {type(p).__name__}"
+        raise InvalidAttributesError("proposal", [Problem("proposal", problem)])
+    return str(found)
+
+
+def batch_ref(batch: str | Receipt) -> str:
+    """The id of a batch."""
+    found = batch.batch_id if isinstance(batch, Receipt) else batch
+    if not isinstance(found, str) or not found:
+        problem = "must be a batch id, or the receipt of something that was written"
+        raise InvalidAttributesError("undo", [Problem("batch", problem)])
+    return found
 
 
 class Session(Verbs, View):
@@ -94,6 +120,134 @@ class Session(Verbs, View):
                 many.write(progress)
         many.write(progress)
         return many.report()
+
+    # -- together -----------------------------------------------------------------------------------
+
+    def batch(self) -> Recorder:
+        """A `with` block whose verbs take effect together, as one batch, when it ends; or not at all if it raises."""
+        return Recorder(self._kinds(), self._new_id, lambda requests: self._engine.submit(self._author, requests))
+
+    def proposal(self, title: str, *, rationale: str = "", evidence: Evidence = ()) -> Recorder:
+        """A `with` block whose verbs become the drafts of one proposal when it ends, also for a user.
+
+        Args:
+            title: What it is about.
+            rationale: Why it should be believed.
+            evidence: What supports it as a whole.
+        """
+        refs = (evidence,) if isinstance(evidence, EvidenceRef) else tuple(evidence)
+        engine, author = self._engine, self._author
+
+        def propose(requests: Sequence[Request]) -> Result:
+            return engine.propose(author, requests, title=title, rationale=rationale, evidence=refs)
+
+        return Recorder(self._kinds(), self._new_id, propose, proposing=True)
+
+    def preview(self) -> Preview:
+        """A `with` block that writes nothing; afterwards it shows the events and queue rows that it would cause."""
+        engine, author = self._engine, self._author
+
+        def rehearse(requests: Sequence[Request]) -> Result:
+            result, rows = engine.rehearse(author, requests, self._queue)
+            preview.reviews = rows
+            return result
+
+        preview = Preview(self._kinds(), self._new_id, rehearse)
+        return preview
+
+    def _queue(self) -> tuple[Any, ...]:
+        """The whole review queue, as this actor sees it."""
+        found: list[Any] = []
+        after: str | None = None
+        while True:
+            page = self.reviews(limit=1_000, after=after)
+            found += page
+            after = page.next
+            if after is None:
+                return tuple(found)
+
+    # -- deciding -----------------------------------------------------------------------------------
+
+    def approve(self, p: ProposalRef, /, *, only: Iterable[int] | None = None, confirm: bool = False) -> Receipt:
+        """Merges a proposal's drafts as one atomic batch; users only.
+
+        Args:
+            p: The proposal: its id, itself, or the receipt that opened it.
+            only: Numbers of the drafts to merge; the others stay open. By default all.
+            confirm: Vouch for what the drafts touch, too, with a user's weight.
+
+        Raises: ForbiddenError; ConflictError when a draft's ground has moved (see `rebase`); NotFoundError.
+        """
+        return self._engine.desk.approve(self._author, proposal_ref(p), only=only, confirm=confirm)
+
+    def reject(self, p: ProposalRef, /, *, note: str = "", only: Iterable[int] | None = None) -> Receipt:
+        """Closes drafts as not believed; they are kept, with the note. Users only."""
+        return self._engine.desk.reject(self._author, proposal_ref(p), note=note, only=only)
+
+    def withdraw(self, p: ProposalRef, /) -> Receipt:
+        """Takes a proposal back: one's own, or as a user any."""
+        return self._engine.desk.withdraw(self._author, proposal_ref(p))
+
+    def rebase(self, p: ProposalRef, /) -> Receipt:
+        """Sets open drafts upon today's revisions; `proposal(p)` shows what has changed under each before that."""
+        return self._engine.desk.rebase(self._author, proposal_ref(p))
+
+    def undo(self, batch: str | Receipt, /) -> Receipt:
+        """Takes the effects of a batch back, whatever its events were. Users only.
+
+        Args:
+            batch: A batch id, or the receipt of what is to be undone.
+
+        Raises: ConflictError when something later touched or needed what it changed; IllegalTransitionError for
+            deletions and erasures, and when it is undone already; NotFoundError; ForbiddenError.
+        """
+        return self._engine.undoing.undo(self._author, batch_ref(batch))
+
+    def redo(self, batch: str | Receipt, /) -> Receipt:
+        """Puts the effects of an undone batch back; takes the original batch. Users only."""
+        return self._engine.undoing.redo(self._author, batch_ref(batch))
+
+    def quarantine(
+        self, *, session_id: str | None = None, actor: Actor | None = None, source_ref: str | None = None
+    ) -> Receipt:
+        """Proposes to archive everything that came from one source, as wrong; nothing else is touched.
+
+        Args:
+            session_id, actor, source_ref: The source; at least one of them, and all that are given must fit.
+
+        Returns: The receipt of the proposal; its `possible_conflicts` name what would be undermined.
+        """
+        return self._engine.desk.quarantine(self._author, session_id=session_id, actor=actor, source_ref=source_ref)
+
+    # -- erasing ------------------------------------------------------------------------------------
+
+    def erase(
+        self, m: MemoryRef, /, *, because: str = "requested", note: str = "", dry_run: bool = False
+    ) -> ErasureReport:
+        """Takes a memory's text out of the log and of everything made of it, for good; a trace without text stays.
+
+        Args:
+            m: The memory.
+            because, note: Kept in the trace; they should not repeat what is erased.
+            dry_run: Only report what would go.
+
+        Raises: ForbiddenError for others than users; NotFoundError; IllegalTransitionError if it is erased already.
+        """
+        return self._engine.erasing.erase(self._author, memory_id(m), because=because, note=note, dry_run=dry_run)
+
+    def erase_subject(
+        self, m: MemoryRef, /, *, because: str = "requested", note: str = "", dry_run: bool = False
+    ) -> ErasureReport:
+        """Erases an entity and all that concerns it alone; what concerns others, too, is listed in `shared`."""
+        return self._engine.erasing.erase_subject(
+            self._author, memory_id(m), because=because, note=note, dry_run=dry_run
+        )
+
+    def export_subject(self, m: MemoryRef, /) -> SubjectExport:
+        """All that the space holds about an entity, as JSON can hold it. Users only."""
+        if not self._author.actor.is_user:
+            raise ForbiddenError("only users export a subject", hint="ask a user")
+        return export_subject(self._engine, memory_id(m))
 
 
 class _Many:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from engram_core.approval import ApprovalPolicy
 from engram_core.engine import Engine, Options
@@ -48,11 +48,11 @@ class MemorySpace:
     @classmethod
     def open(
         cls,
-        path: str | PathLike[str],
+        path: str | Path,
         *,
         create: bool = True,
         read_only: bool = False,
-        durability: str = "full",
+        durability: Literal["full", "normal"] = "full",
         connect: Callable[[str], sqlite3.Connection] | None = None,
         **options: Any,
     ) -> MemorySpace:
@@ -146,7 +146,7 @@ class MemorySpace:
             self._closed = True
             self._engine.close()
 
-    def __enter__(self) -> MemorySpace:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -82,6 +82,7 @@ __all__ = [
     "dispute_key",
     "evolve",
     "fold",
+    "groups_touched",
 ]
 
 
@@ -271,7 +272,7 @@ TOUCHES: Final[Mapping[type[Any], frozenset[FieldGroup]]] = {
     ContradictionResolved: frozenset({_G.EDGES}),
     MarkedDistinct: frozenset({_G.EDGES}),
 }
-"""Which field groups an event touches, beyond what its content adds (see `_touched`)."""
+"""Which field groups an event touches, beyond what its content adds (see `groups_touched`)."""
 
 
 def dispute_key(by: str | None, evidence: EvidenceRef | None) -> str:
@@ -450,7 +451,7 @@ class _Folding:
             case _:
                 assert_never(event)
         self.updated_at = max(self.updated_at, recorded.occurred_at)
-        for group in _touched(event):
+        for group in groups_touched(event):
             self.touched[group] = recorded.version
 
     def create(self, event: MemoryCreated, recorded: RecordedEvent) -> None:
@@ -597,7 +598,7 @@ class _Folding:
             self.absorbed.pop(source, None)
 
 
-def _touched(event: object) -> frozenset[FieldGroup]:
+def groups_touched(event: object) -> frozenset[FieldGroup]:
     """The groups that this very event touched: the table, and what its content adds to it."""
     groups = TOUCHES.get(type(event), frozenset())
     match event:

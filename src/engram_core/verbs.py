@@ -128,11 +128,29 @@ class Draft:
         if unknown:
             problem = [Problem(name, "is no option of remember") for name in unknown]
             raise InvalidAttributesError("draft", problem, hint=f"options are {', '.join(sorted(_OPTIONS))}")
-        self.__attrs_init__(attributes, options)  # type: ignore[attr-defined]
+        self.__attrs_init__(attributes, options)
 
 
 _OPTIONS = frozenset(
-    ["content", "title", "tags", "links", "evidence", "confidence", "pinned", "user_weight", "lifetime", "visibility", "validity", "external_ids", "source_ref", "occurred_at", "id", "on_duplicate", "similar"]
+    [
+        "content",
+        "title",
+        "tags",
+        "links",
+        "evidence",
+        "confidence",
+        "pinned",
+        "user_weight",
+        "lifetime",
+        "visibility",
+        "validity",
+        "external_ids",
+        "source_ref",
+        "occurred_at",
+        "id",
+        "on_duplicate",
+        "similar",
+    ]
 )
 
 

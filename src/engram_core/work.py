@@ -78,6 +78,11 @@ class Work:
         self._externals.clear()
         self.assume = None
 
+    def reload(self) -> None:
+        """Forgets what was read, because the log itself was changed."""
+        self._before.clear()
+        self._after.clear()
+
     @property
     def author(self) -> Author:
         """Who asks."""
@@ -229,7 +234,7 @@ class Work:
             )
         if not changed:
             return command
-        renamed: Command = replaced(command, **changed)  # type: ignore[misc]
+        renamed: Command = replaced(command, **changed)
         return renamed
 
     # -- revisions ----------------------------------------------------------------------------------

@@ -67,14 +67,14 @@ def _write(tx: sqlite3.Connection, e: RecordedEvent, id: str, p: str) -> None:
         case DraftAdded() as added:
             begins = type(added.command).__name__ == "Remember"
             tx.execute(
-                f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, status, digest)"
-                " VALUES (?, ?, ?, ?, 'open', ?)",
-                (id, added.draft, added.memory_id, begins, draft_digest(added.command)),
+                f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, base, status, digest)"
+                " VALUES (?, ?, ?, ?, ?, 'open', ?)",
+                (id, added.draft, added.memory_id, begins, added.base_revision, draft_digest(added.command)),
             )
         case ErasedPayload(type="DraftAdded"):
             tx.execute(
-                f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, status)"
-                f" SELECT ?, count(*) + 1, ?, 0, 'withdrawn' FROM {p}drafts WHERE proposal = ?",
+                f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, base, status)"
+                f" SELECT ?, count(*) + 1, ?, 0, 0, 'withdrawn' FROM {p}drafts WHERE proposal = ?",
                 (id, e.owner, id),
             )
         case ProposalMerged(drafts=numbers):
@@ -89,8 +89,11 @@ def _write(tx: sqlite3.Connection, e: RecordedEvent, id: str, p: str) -> None:
             before, after = ("undone", "merged") if redo else ("merged", "undone")
             tx.execute(f"UPDATE {p}drafts SET status = ? WHERE proposal = ? AND status = ?", (after, id, before))
             tx.execute(f"UPDATE {p}proposals SET status = ? WHERE id = ?", (after, id))
-        case ProposalRebased():
-            pass
+        case ProposalRebased(bases=bases):
+            tx.executemany(
+                f"UPDATE {p}drafts SET base = ? WHERE proposal = ? AND number = ?",
+                [(base, id, number) for number, base in bases],
+            )
         case _:
             pass
 

@@ -1,0 +1,178 @@
+"""The same space for asyncio: whole operations on worker threads, one for writes and one for reads.
+
+A write that has begun is not interrupted by a cancellation: it finishes, and the caller who was cancelled may look for
+its outcome by the `command_id` he gave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from engram_core.events import RecordedEvent
+from engram_core.recorder import Recorder
+from engram_core.session import Session
+from engram_core.space import MemorySpace
+from engram_core.values import Actor
+from engram_core.verbs import Verbs
+
+__all__ = ["AsyncMemorySpace", "AsyncRecorder", "AsyncSession", "AsyncView"]
+
+T = TypeVar("T")
+
+_VERBS: Final = frozenset(name for name in vars(Verbs) if not name.startswith("_"))
+_DECISIONS: Final = frozenset(
+    "remember_many approve reject withdraw rebase undo redo quarantine erase erase_subject".split()
+)
+_WRITES: Final = _VERBS | _DECISIONS
+_RECORDERS: Final = frozenset({"batch", "proposal", "preview"})
+_VIEWS: Final = frozenset({"as_of", "at"})
+
+
+class _Threads:
+    """The two worker threads of a space."""
+
+    def __init__(self) -> None:
+        self.writes = ThreadPoolExecutor(1, thread_name_prefix="engram-write")
+        self.reads = ThreadPoolExecutor(1, thread_name_prefix="engram-read")
+
+    async def write(self, call: Callable[[], T]) -> T:
+        """Runs a write to its end, even if the caller is cancelled meanwhile."""
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self.writes, call))
+
+    async def read(self, call: Callable[[], T]) -> T:
+        """Runs a read."""
+        return await asyncio.get_running_loop().run_in_executor(self.reads, call)
+
+    def close(self) -> None:
+        self.writes.shutdown(wait=True)
+        self.reads.shutdown(wait=True)
+
+
+class AsyncView:
+    """A `View` whose reads are awaited: `await view.get(m)`. `as_of` and `at` give views at once, without waiting.
+
+    Every method of `View` is here under its name, with the same arguments. What iterates lazily there (`find_all`) is
+    read page by page here: `async for memory in view.find_all(kind="fact")`.
+    """
+
+    def __init__(self, threads: _Threads, view: Any) -> None:
+        self._threads = threads
+        self._view = view
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self._view, name)
+        if name in _VIEWS:
+            return lambda *args, **kwargs: AsyncView(self._threads, method(*args, **kwargs))
+        if name == "find_all":
+            return partial(_stepwise, self._threads, method)
+        if not callable(method):
+            return method
+        run = self._threads.write if name in _WRITES else self._threads.read
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await run(partial(method, *args, **kwargs))
+
+        return call
+
+
+async def _stepwise(threads: _Threads, method: Callable[..., Any], **filters: Any) -> AsyncIterator[Any]:
+    """What a lazy listing gives, one by one, each step on the reading thread."""
+    items = iter(method(**filters))
+    missing = object()
+    while (item := await threads.read(lambda: next(items, missing))) is not missing:
+        yield item
+
+
+class AsyncSession(AsyncView):
+    """A `Session` whose verbs and reads are awaited: `await ann.remember(…)`.
+
+    `batch`, `proposal` and `preview` are `async with` blocks; the verbs inside collect at once, without waiting.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _RECORDERS:
+            method = getattr(self._view, name)
+            return lambda *args, **kwargs: AsyncRecorder(self._threads, method(*args, **kwargs))
+        return super().__getattr__(name)
+
+
+class AsyncRecorder:
+    """An `async with` block around a `Recorder`, which runs on the writing thread when the block ends."""
+
+    def __init__(self, threads: _Threads, recorder: Recorder) -> None:
+        self._threads = threads
+        self._recorder = recorder
+
+    async def __aenter__(self) -> Recorder:
+        return self._recorder.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._threads.write(lambda: self._recorder.__exit__(kind, error, trace))
+
+
+class AsyncMemorySpace:
+    """A `MemorySpace` for asyncio; an async context manager that closes itself. Made by `open` or `in_memory`."""
+
+    def __init__(self, space: MemorySpace, threads: _Threads | None = None) -> None:
+        self._space = space
+        self._threads = threads or _Threads()
+
+    @classmethod
+    async def open(cls, path: Any, **options: Any) -> AsyncMemorySpace:
+        """As `MemorySpace.open`."""
+        threads = _Threads()
+        return cls(await _started(threads, partial(MemorySpace.open, path, **options)), threads)
+
+    @classmethod
+    async def in_memory(cls, **options: Any) -> AsyncMemorySpace:
+        """As `MemorySpace.in_memory`."""
+        threads = _Threads()
+        return cls(await _started(threads, partial(MemorySpace.in_memory, **options)), threads)
+
+    def session(
+        self, actor: Actor, *, session_id: str | None = None, client: str | None = None, record: bool = True
+    ) -> AsyncSession:
+        """One actor's way to read and write; see `MemorySpace.session`."""
+        session: Session = self._space.session(actor, session_id=session_id, client=client, record=record)
+        return AsyncSession(self._threads, session)
+
+    async def events(self, after: int = 0) -> AsyncIterator[RecordedEvent]:
+        """Every event after a position, in order."""
+        async for event in _stepwise(self._threads, self._space.events, after=after):
+            yield event
+
+    async def flush(self) -> None:
+        """Writes what is buffered."""
+        await self._threads.write(self._space.flush)
+
+    async def close(self) -> None:
+        """Writes what is buffered and closes the space."""
+        try:
+            await self._threads.write(self._space.close)
+        finally:
+            self._threads.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def _started(threads: _Threads, start: Callable[[], MemorySpace]) -> MemorySpace:
+    try:
+        return await threads.write(start)
+    except BaseException:
+        threads.close()
+        raise

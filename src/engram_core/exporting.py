@@ -1,0 +1,79 @@
+"""The export of a subject: what the space holds about it, with its history, as JSON can hold it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from attrs import fields, has
+
+from engram_core import wire
+from engram_core.erasing import SubjectExport, subject_memories
+from engram_core.events import ErasedPayload, RecordedEvent, UnknownEvent
+from engram_core.values import PartialDate, instant_text
+
+if TYPE_CHECKING:
+    from engram_core.engine import Engine
+
+__all__ = ["export_subject", "to_plain"]
+
+
+def export_subject(engine: Engine, subject: str) -> SubjectExport:
+    """All memories that concern a subject alone, each with every event that it owns; ids of those it shares."""
+    with engine.host.reading() as tx:
+        ids, shared = subject_memories(tx, subject)
+    memories = []
+    for id in ids:
+        state = engine.state_of(id)
+        if state is None:
+            continue
+        memories.append(
+            {
+                "id": id,
+                "kind": state.kind,
+                "status": state.lifecycle.stored.value,
+                "title": state.text.title,
+                "content": state.text.content,
+                "attributes": dict(state.attributes.raw),
+                "tags": list(state.all_tags),
+                "links": [[link.relation.value, link.target] for link in state.edges.links],
+                "evidence": [to_plain(item) for item in state.evidence],
+                "confidence": state.confidence.confidence,
+                "visibility": state.visibility.kind.value,
+                "created_at": instant_text(state.origin.created_at),
+                "updated_at": instant_text(state.updated_at),
+                "source": to_plain(state.origin.source),
+                "history": [_told(event) for event in engine.log.stream(id)],
+            }
+        )
+    return SubjectExport(subject_id=subject, memories=tuple(memories), shared=tuple(shared))
+
+
+def _told(recorded: RecordedEvent) -> dict[str, Any]:
+    event = recorded.event
+    payload = {} if isinstance(event, ErasedPayload | UnknownEvent) else wire.encode(event)
+    return {
+        "type": recorded.type,
+        "occurred_at": instant_text(recorded.occurred_at),
+        "recorded_at": instant_text(recorded.recorded_at),
+        "actor": None if recorded.actor is None else str(recorded.actor),
+        "payload": payload,
+    }
+
+
+def to_plain(value: Any) -> Any:
+    """A value of the model as JSON can hold it; for reading, not for reading back."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return instant_text(value)
+    if isinstance(value, date | PartialDate):
+        return str(value)
+    if has(type(value)):
+        return {a.name: to_plain(getattr(value, a.name)) for a in fields(type(value))}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_plain(item) for item in value]
+    return value

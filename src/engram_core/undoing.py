@@ -1,0 +1,189 @@
+"""Undo and redo by batch: one mechanism for every event, made of field groups.
+
+Whatever a batch did to a memory lies in groups of fields. Taking it back sets those groups to what they held before,
+computed now and written down (`MemoryReverted`), so that a fold never has to look back. It is refused as soon as a
+later batch touched one of the groups, or came to rest on what the batch began.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve as replaced
+
+from engram_core.decider import Change
+from engram_core.errors import ConflictError, ForbiddenError, IllegalTransitionError, NotFoundError
+from engram_core.events import (
+    ErasedPayload,
+    MemoryAbsorbed,
+    MemoryCreated,
+    MemoryDeleted,
+    MemoryErased,
+    MemoryMerged,
+    MemoryReverted,
+    ProposalMerged,
+    ProposalUndone,
+    RecordedEvent,
+)
+from engram_core.log import Author
+from engram_core.proposal import is_proposal_stream
+from engram_core.receipts import Receipt
+from engram_core.state import Life, MemoryState, fold, groups_touched
+from engram_core.vocab import FieldGroup, ReceiptStatus, StoredStatus
+from engram_core.work import Work
+
+if TYPE_CHECKING:
+    from engram_core.engine import Engine
+
+__all__ = ["Undoing"]
+
+
+class Undoing:
+    """Takes batches back, and puts them forward again, over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def undo(self, author: Author, batch_id: str) -> Receipt:
+        """Takes the effects of a batch back.
+
+        Raises: NotFoundError, ForbiddenError for others than users, ConflictError when something later touched or
+            needed what it changed, IllegalTransitionError for tombstones and erasures.
+        """
+        return self._turn(author, batch_id, redo=False)
+
+    def redo(self, author: Author, batch_id: str) -> Receipt:
+        """Puts the effects of a batch that was undone back in place; takes the original batch's id."""
+        return self._turn(author, batch_id, redo=True)
+
+    def _turn(self, author: Author, batch_id: str, *, redo: bool) -> Receipt:
+        if not author.actor.is_user:
+            raise ForbiddenError("only users undo and redo", hint="propose the opposite change instead")
+
+        def attempt(tx: sqlite3.Connection) -> Receipt:
+            work = Work(self.engine, tx, author)
+            events = self._batch(tx, batch_id)
+            streams: dict[str, list[RecordedEvent]] = {}
+            for event in events:
+                streams.setdefault(event.stream, []).append(event)
+            now = self.engine.now()
+            for stream, own in streams.items():
+                changes: Sequence[Change]
+                if is_proposal_stream(stream):
+                    changes = _proposal(stream, own, batch_id, redo=redo)
+                elif work.is_memory(stream):
+                    changes = self._memory(work, own, batch_id, set(streams), redo=redo)
+                else:
+                    continue
+                work.take(changes, now)
+            if not work.decided:
+                return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
+            memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
+            receipt = Receipt(status=ReceiptStatus.CHANGED, memory_id=memory_id, batch_id="")
+            result = self.engine.write(work, [receipt], causation_id=batch_id)
+            return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
+
+        return self.engine.transact(attempt)
+
+    def _batch(self, tx: sqlite3.Connection, batch_id: str) -> tuple[RecordedEvent, ...]:
+        row = tx.execute("SELECT position FROM batches WHERE batch_id = ?", (batch_id,)).fetchone()
+        events = () if row is None else self.engine.log.batch(row[0])
+        if not events:
+            raise NotFoundError(f"there is no batch {batch_id}", batch_id=batch_id)
+        return events
+
+    def _memory(
+        self, work: Work, own: list[RecordedEvent], batch_id: str, streams: set[str], *, redo: bool
+    ) -> tuple[Change, ...]:
+        """What sets one memory back to where it was before the batch; or, for redo, before the undo."""
+        stream = own[0].stream
+        for event in own:
+            if isinstance(event.event, MemoryDeleted | MemoryErased | ErasedPayload):
+                raise IllegalTransitionError(
+                    "deletion and erasure have no undo", hint="remember it anew", memory_id=stream, batch_id=batch_id
+                )
+        upcast = self.engine.options.kinds.upcast
+        history = self.engine.log.stream(stream)
+        turns = [e for e in history if isinstance(e.event, MemoryReverted) and e.event.batch_id == batch_id]
+        undone = bool(turns) and isinstance(turns[-1].event, MemoryReverted) and not turns[-1].event.redo
+        if undone is not redo:
+            state = "is undone already" if undone else "was not undone"
+            raise IllegalTransitionError(f"the batch {batch_id} {state}", memory_id=stream, batch_id=batch_id)
+        mine = {e.version for e in (*own, *turns)}
+        groups = frozenset().union(*(groups_touched(e.event) for e in own))
+        start = (turns[-1] if redo else own[0]).version
+        self._check_untouched(history, mine, groups, start, batch_id)
+        began = any(isinstance(e.event, MemoryCreated) for e in own)
+        current = work.state(stream)
+        assert current is not None
+        if began and not redo:
+            self._check_unneeded(work, current, own[-1].position, streams, batch_id)
+            life = Life(StoredStatus.WITHDRAWN)
+            return (Change(stream, MemoryReverted(batch_id, {FieldGroup.LIFECYCLE: life}), stream),)
+        if began:
+            groups = frozenset({FieldGroup.LIFECYCLE})
+        earlier = fold((e for e in history if e.version < start), upcast=upcast)
+        assert earlier is not None
+        restored = {g: earlier.group(g) for g in sorted(groups) if earlier.group(g) != current.group(g)}
+        separated = tuple(source for source in current.absorbed if source not in earlier.absorbed)
+        changes = [Change(stream, MemoryReverted(batch_id, restored, separated, redo), stream)]
+        changes += _absorbed_again(stream, earlier, current)
+        return tuple(changes)
+
+    def _check_untouched(
+        self,
+        history: Iterable[RecordedEvent],
+        mine: set[int],
+        groups: frozenset[FieldGroup],
+        start: int,
+        batch_id: str,
+    ) -> None:
+        for later in history:
+            if later.version <= start or later.version in mine:
+                continue
+            if touched := groups_touched(later.event) & groups:
+                listed = ", ".join(sorted(touched))
+                raise ConflictError(
+                    f"{later.stream} has changed since, in {listed} (batch {later.batch_id})",
+                    hint="undo that batch first",
+                    memory_id=later.stream,
+                    batch_id=batch_id,
+                    blocking_batch=later.batch_id,
+                )
+
+    def _check_unneeded(self, work: Work, memory: MemoryState, position: int, streams: set[str], batch_id: str) -> None:
+        """A beginning cannot be taken back once other memories point to it."""
+        key = memory.origin.position
+        rows = work.tx.execute(
+            "SELECT s.id FROM links l JOIN memories s ON s.key = l.source WHERE l.target = ? AND l.from_position > ?"
+            " AND s.stored IN ('active', 'archived')"
+            " UNION SELECT o.id FROM supersessions x JOIN memories o ON o.key = x.old"
+            " WHERE x.new = ? AND x.from_position > ?"
+            " UNION SELECT id FROM memories WHERE merged_into = ?",
+            (key, position, key, position, memory.id),
+        )
+        if needing := [id for (id,) in rows if id not in streams]:
+            raise ConflictError(
+                f"{memory.id} is needed by {needing[0]}" + (f" and {len(needing) - 1} more" if needing[1:] else ""),
+                hint="unlink or undo those first, or archive it",
+                memory_id=memory.id,
+                batch_id=batch_id,
+            )
+
+
+def _absorbed_again(stream: str, earlier: MemoryState, current: MemoryState) -> list[Change]:
+    """What a merge gave comes back in events that its source owns."""
+    changes = []
+    for source, given in earlier.absorbed.items():
+        if source not in current.absorbed:
+            changes.append(Change(stream, MemoryMerged(source), stream))
+            changes.append(Change(stream, MemoryAbsorbed(source, given.aliases, given.tags), source))
+    return changes
+
+
+def _proposal(stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
+    if any(isinstance(event.event, ProposalMerged) for event in own):
+        return (Change(stream, ProposalUndone(batch_id, redo), stream),)
+    raise IllegalTransitionError("a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id)

@@ -1,0 +1,155 @@
+"""Verification: the log against itself and against an anchor, the read model against a replay of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from engram_core.chain import ERASED_MARKER, chain_link, commitment, genesis
+from engram_core.errors import HistoryError
+from engram_core.events import MemoryErased
+from engram_core.log import Anchor
+from engram_core.ports import Recorded
+
+if TYPE_CHECKING:
+    from engram_core.engine import Engine
+
+__all__ = ["VerifyReport", "verify"]
+
+_MOST_PROBLEMS = 1_000
+
+
+@frozen(kw_only=True)
+class VerifyReport:
+    """What a verification found.
+
+    Attributes:
+        ok: True when nothing is wrong.
+        problems: What is wrong, in readable sentences; at most 1,000.
+        events: How many events were read.
+        erased: How many of them are erased.
+        anchor: The end of the chain as it was found.
+    """
+
+    problems: tuple[str, ...] = field(default=(), repr=lambda p: f"<{len(p)}>")
+    events: int = 0
+    erased: int = 0
+    anchor: Anchor = Anchor(0, "")
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong."""
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+def verify(
+    engine: Engine, *, anchor: Anchor | None = None, progress: Callable[[int, int], None] | None = None
+) -> VerifyReport:
+    """Checks a whole space.
+
+    Args:
+        engine: The space's engine.
+        anchor: An earlier `MemorySpace.anchor()` that was kept elsewhere: shows a cut tail and a recomputed chain.
+        progress: Called with events done and to do.
+
+    Returns: A report; it raises only if the log cannot be read at all.
+    """
+    check = _LogCheck(engine, anchor)
+    total = engine.log.head()
+    for page in engine.log.pages():
+        for recorded in page:
+            check.take(recorded)
+        if progress is not None:
+            progress(check.position, total)
+    check.end(total)
+    if len(check.problems) < _MOST_PROBLEMS:
+        check.problems += engine.read_model.check()[: _MOST_PROBLEMS - len(check.problems)]
+    return VerifyReport(
+        problems=tuple(check.problems),
+        events=check.position,
+        erased=check.erased,
+        anchor=Anchor(check.position, check.link.hex() if check.position else ""),
+    )
+
+
+class _LogCheck:
+    """The checks of the log, event by event."""
+
+    def __init__(self, engine: Engine, anchor: Anchor | None) -> None:
+        self.engine = engine
+        self.anchor = anchor
+        self.problems: list[str] = []
+        self.position = 0
+        self.erased = 0
+        self.link = genesis(engine.store.store_id)
+        self._recorded_at = -(2**63)
+        self._versions: dict[str, int] = {}
+        self._ids: set[int] = set()
+        self._commit: list[Recorded] = []
+        self._markers: dict[str, int] = {}
+
+    def say(self, problem: str) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    def take(self, r: Recorded) -> None:
+        if r.position != self.position + 1:
+            self.say(f"position {self.position + 1} is missing: {r.position} follows {self.position}")
+        self.position = r.position
+        version = self._versions.get(r.stream, 0) + 1
+        if r.version != version:
+            self.say(f"position {r.position}: version {r.version} of {r.stream} follows {version - 1}")
+        self._versions[r.stream] = r.version
+        if r.recorded_at < self._recorded_at:
+            self.say(f"position {r.position}: recorded before the position in front of it")
+        self._recorded_at = r.recorded_at
+        name = hash(r.id)
+        if name in self._ids:
+            self.say(f"position {r.position}: the event id {r.id} is there twice")
+        self._ids.add(name)
+        self._payload(r)
+        self._chain(r)
+
+    def _payload(self, r: Recorded) -> None:
+        if r.data == ERASED_MARKER:
+            self.erased += 1
+            self._markers[r.id] = r.position
+        elif commitment(r.data) != r.commitment:
+            self.say(f"position {r.position}: the payload of {r.type} is not the one that was committed")
+            return
+        try:
+            event = self.engine.codec.decode(r).event
+        except (HistoryError, ValueError) as error:
+            self.say(f"position {r.position}: {error}")
+            return
+        if isinstance(event, MemoryErased):
+            for id in event.event_ids:
+                self._markers.pop(id, None)
+
+    def _chain(self, r: Recorded) -> None:
+        self._commit.append(r)
+        if r.link is not None:
+            expected = chain_link(self.link, self._commit)
+            if expected != r.link:
+                self.say(f"position {r.position}: the hash chain is broken in the commit that ends here")
+            self.link = r.link
+            self._commit = []
+        if self.anchor is not None and r.position == self.anchor.position:
+            found = (r.link or b"").hex()
+            if found != self.anchor.link:
+                self.say(f"position {r.position}: the chain differs from the anchor that was kept")
+
+    def end(self, head: int) -> None:
+        if self._commit:
+            self.say(f"position {self.position}: the last commit has no link")
+        if self.position != head:
+            self.say(f"the log ends at {self.position}, but its head is {head}")
+        if self.anchor is not None and self.position < self.anchor.position:
+            self.say(f"the log ends at {self.position}, before the anchor at {self.anchor.position}: its tail was cut")
+        for id, position in self._markers.items():
+            self.say(f"position {position}: the payload of {id} is erased, but no MemoryErased says so")
