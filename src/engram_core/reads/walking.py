@@ -1,0 +1,222 @@
+"""Walking the graph as one viewer sees it: merged memories are one place, relationships are edges, nothing hidden is
+passed through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from engram_core.errors import InvalidAttributesError, Problem, RejectedError
+from engram_core.kinds.relations import RELATIONS, named_relation, relation_names
+from engram_core.reads.snapshot import Snapshot
+from engram_core.results.graph import Direction
+from engram_core.vocab import Relation
+
+__all__ = ["RELATIONSHIP", "Step", "Ways", "Web", "kin", "too_far", "ways"]
+
+RELATIONSHIP = "relationship"
+"""The name under which relationships are asked for, whatever their predicate."""
+
+
+class Step(NamedTuple):
+    """One edge that was walked, between places: from `here` to `there`."""
+
+    here: int
+    there: int
+    relation: str
+    direction: Direction
+    relationship_id: str | None = None
+
+
+class Ways(NamedTuple):
+    """Which edges are walked.
+
+    Attributes:
+        out: Relations that are walked along.
+        back: Relations that are walked against.
+        reified_out, reified_back: Whether relationships are walked from subject to object, and back.
+    """
+
+    out: frozenset[str]
+    back: frozenset[str]
+    reified_out: bool
+    reified_back: bool
+
+
+def ways(relation: object, direction: str) -> Ways:
+    """Which edges a call asks for.
+
+    Args:
+        relation: None for all; a relation, the inverse name of one, "relationship"; or several of these.
+        direction: "out", "in" or "both", as seen along the named relation. An inverse name has one direction only.
+
+    Raises: InvalidAttributesError for a name that is not known.
+    """
+    if direction not in {"out", "in", "both"}:
+        problem = Problem("direction", f'{direction!r} is none of "out", "in", "both"')
+        raise InvalidAttributesError("neighbours", [problem])
+    along, against = direction != "in", direction != "out"
+    if relation is None:
+        names: tuple[object, ...] = (*Relation, RELATIONSHIP)
+    else:
+        names = (relation,) if isinstance(relation, str) else tuple(relation)  # type: ignore[arg-type]
+    out, back = set(), set()
+    for name in names:
+        if name == RELATIONSHIP:
+            continue
+        try:
+            found, backwards = named_relation(str(name))
+        except KeyError:
+            listed = ", ".join((*relation_names(), RELATIONSHIP))
+            problem = Problem("relation", f"{name!r} is none of {listed}")
+            raise InvalidAttributesError("neighbours", [problem]) from None
+        if RELATIONS[found].symmetric:
+            out.add(found.value)
+            back.add(found.value)
+        elif backwards:
+            (back if along else out).add(found.value)
+        else:
+            out.update([found.value] if along else [])
+            back.update([found.value] if against else [])
+    reified = RELATIONSHIP in names
+    return Ways(frozenset(out), frozenset(back), reified and along, reified and against)
+
+
+class Web:
+    """The graph around some places, read level by level.
+
+    A place is a memory that nothing else replaced by merging; it stands for its merged sources, too.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._place: dict[int, int | None] = {}
+        self._members: dict[int, list[tuple[int, str]]] = {}
+
+    def start(self, id: str) -> int | None:
+        """The place of a memory; None when it is not shown to the viewer."""
+        key = self._snapshot.key(id)
+        if key is None:
+            return None
+        return self._places([key])[key] or key
+
+    def members(self, place: int) -> list[tuple[int, str]]:
+        """Key and id of the memories that a place stands for."""
+        if place not in self._members:
+            readable = self._snapshot.sql.readable("s")
+            self._members[place] = self._snapshot.all(
+                "SELECT key, id FROM (WITH RECURSIVE merged (key, id) AS (SELECT m.key, m.id FROM memories m"
+                " WHERE m.key = :place UNION SELECT s.key, s.id FROM merged JOIN memories s"
+                " ON s.merged_into = merged.id WHERE s.merged_into IS NOT NULL AND s.stored <> 'erased'"
+                f" AND {readable}) SELECT key, id FROM merged)",
+                {"place": place},
+            )
+        return self._members[place]
+
+    def steps(self, places: Iterable[int], allowed: Ways) -> list[Step]:
+        """All edges from some places, each end a place; loops within a place are none."""
+        here = {key: place for place in places for key, _ in self.members(place)}
+        raw = list(self._edges(here, allowed))
+        if allowed.reified_out or allowed.reified_back:
+            ids = {id: place for place in places for _, id in self.members(place)}
+            raw += self._relationships(ids, allowed)
+        ends = self._places({step.there for step in raw})
+        found = []
+        for step in raw:
+            there = ends[step.there]
+            if there is not None and there != step.here:
+                found.append(step._replace(there=there))
+        return list(dict.fromkeys(found))
+
+    def _edges(self, here: dict[int, int], allowed: Ways) -> Iterator[Step]:
+        listed = json.dumps(list(here))
+        for near, far, relations in (("source", "target", allowed.out), ("target", "source", allowed.back)):
+            if not relations:
+                continue
+            rows = self._snapshot.all(
+                f"SELECT l.{near}, l.{far}, l.relation FROM links l"
+                f" WHERE l.{near} IN (SELECT value FROM json_each(:keys))",
+                {"keys": listed},
+            )
+            direction: Direction = "out" if near == "source" else "in"
+            for start, end, relation in rows:
+                if relation in relations:
+                    both = RELATIONS[Relation(relation)].symmetric
+                    yield Step(here[start], end, relation, "both" if both else direction)
+
+    def _relationships(self, ids: dict[str, int], allowed: Ways) -> Iterator[Step]:
+        sql = self._snapshot.sql
+        listed = json.dumps(list(ids))
+        for near, far, walked in (
+            ("subject_id", "object_id", allowed.reified_out),
+            ("object_id", "subject_id", allowed.reified_back),
+        ):
+            if not walked:
+                continue
+            rows = self._snapshot.all(
+                f"SELECT json_extract(r.attributes, '$.{near}'), o.key, json_extract(r.attributes, '$.predicate'), r.id"
+                f" FROM memories r JOIN memories o ON o.id = json_extract(r.attributes, '$.{far}')"
+                f" WHERE r.kind = 'relationship' AND json_extract(r.attributes, '$.{near}') IN"
+                f" (SELECT value FROM json_each(:ids)) AND {sql.recallable('r')}",
+                {"ids": listed},
+            )
+            direction: Direction = "out" if near == "subject_id" else "in"
+            for start, end, predicate, id in rows:
+                yield Step(ids[start], end, predicate, direction, id)
+
+    def _places(self, keys: Iterable[int]) -> dict[int, int | None]:
+        """The place of each memory; None where the viewer is shown none."""
+        asked = set(keys)
+        unknown = asked - self._place.keys()
+        leads: dict[int, int | None] = {}
+        shown: set[int] = set()
+        todo = unknown
+        sql = self._snapshot.sql
+        while todo:
+            rows = self._snapshot.all(
+                f"SELECT m.key, {sql.shown('m')}, v.key FROM memories m LEFT JOIN memories v ON v.id = m.merged_into"
+                " WHERE m.key IN (SELECT value FROM json_each(:keys))"
+                f" AND m.stored <> 'erased' AND {sql.readable('m')}",
+                {"keys": json.dumps(sorted(todo))},
+            )
+            leads.update((key, survivor) for key, _, survivor in rows)
+            shown.update(key for key, is_shown, _ in rows if is_shown)
+            todo = {survivor for _, _, survivor in rows if survivor is not None and survivor not in leads}
+        for key in unknown:
+            self._place[key] = _end(key, leads, shown)
+        return {key: self._place[key] for key in asked}
+
+
+def _end(key: int, links: dict[int, int | None], shown: set[int]) -> int | None:
+    """Follows merges as far as the viewer is shown where they lead."""
+    best: int | None = None
+    seen: set[int] = set()
+    current: int | None = key
+    while current is not None and current not in seen and current in links:
+        seen.add(current)
+        if current in shown:
+            best = current
+        current = links[current]
+    return best
+
+
+def kin(snapshot: Snapshot, id: str) -> list[int]:
+    """The keys of a memory and of all that is one with it by merging, as far as the viewer may see.
+
+    Returns: None of them when the memory is not shown to him.
+    """
+    web = Web(snapshot)
+    place = web.start(id)
+    return [] if place is None else [key for key, _ in web.members(place)]
+
+
+def too_far(what: str, limit: int) -> RejectedError:
+    """The error at the bound of a traversal."""
+    return RejectedError(
+        f"the walk reaches more than {limit:,} {what}",
+        code="traversal_limit",
+        hint="name a relation, walk less deep, or raise the space's Limits",
+        limit=limit,
+    )

@@ -1,0 +1,233 @@
+"""Every read of a space, for one actor, at one point in time. What he may not see does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar, overload
+
+from engram_core.engine import Engine
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.filters import Filters, id_of
+from engram_core.kinds import Attributes
+from engram_core.reads import graph, listing, past
+from engram_core.reads.memories import memory as one
+from engram_core.reads.memories import not_there
+from engram_core.reads.snapshot import Library, Point, Snapshot
+from engram_core.results import HistoryRow, Memory, Neighbour, Page, Path, Subgraph
+from engram_core.values import Actor, checked_instant
+
+__all__ = ["OnRead", "View"]
+
+A = TypeVar("A", bound=Attributes)
+
+OnRead = Callable[[Sequence[str]], None]
+"""Is told the ids that `get` and `recall` returned; must not write."""
+
+_STEP = 500
+
+
+class View:
+    """All reads for one actor. Views are values: reading changes nothing that a later read returns.
+
+    A session reads at the clock's now and the head of the log, call by call; `as_of` and `at` give views that are
+    pinned. Wherever a memory is asked for, it is given as its id, as a `Memory` or as a `Receipt`.
+
+    Args:
+        library: What all views of the space share.
+        actor: Who reads.
+        now: Gives the instant for which status and figures are derived.
+        known: Position up to which the log is known; None: its head at each call.
+        valid_at: Aware instant at which what is read must be true; None: whenever.
+        on_read: Is told what was read; None: nobody is.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        actor: Actor,
+        *,
+        now: Callable[[], datetime],
+        known: int | None = None,
+        valid_at: datetime | None = None,
+        on_read: OnRead | None = None,
+    ) -> None:
+        self._library = library
+        self._viewer = actor
+        self._now = now
+        self._known = known
+        self._valid_at = valid_at
+        self._on_read = on_read
+
+    def _start_view(self, engine: Engine, actor: Actor, *, on_read: OnRead | None) -> None:
+        """Makes this the view of an engine's present."""
+        options = engine.options
+        library = Library(
+            reading=engine.host.reading,
+            log=engine.log,
+            kinds=options.kinds,
+            policy=options.policy,
+            limits=options.limits,
+        )
+        View.__init__(self, library, actor, now=engine.now, on_read=on_read)
+
+    # -- one memory and many ------------------------------------------------------------------------
+
+    @overload
+    def get(self, m: object, /, *, kind: type[A]) -> Memory[A]: ...
+    @overload
+    def get(self, m: object, /, *, kind: str | None = None) -> Memory[Any]: ...
+    def get(self, m: object, /, *, kind: type[Attributes] | str | None = None) -> Memory[Any]:
+        """One memory.
+
+        Args:
+            m: Which.
+            kind: Its kind or class, which types the answer.
+
+        Raises: NotFoundError for what is absent, deleted, withdrawn, erased or hidden, and for another kind.
+        """
+        id = id_of(m)
+        wanted = None if kind is None else self._library.kinds.spec(kind).kind
+        with self._snapshot() as snapshot:
+            found = one(snapshot, id)
+        if wanted is not None and found.kind != wanted:
+            raise not_there(id)
+        if self._on_read is not None:
+            self._on_read((id,))
+        return found
+
+    def find(
+        self,
+        *,
+        order: str = "created_at",
+        descending: bool = False,
+        limit: int = 50,
+        after: str | None = None,
+        **filters: Any,
+    ) -> Page[Memory[Any]]:
+        """A page of the memories that pass the filters; those that are active or stale unless `status` says more.
+
+        Args:
+            order: created_at, updated_at, occurred_at, last_confirmed_at, confidence, importance, title, kind or id.
+            descending: The other way round.
+            limit: How many, 1 to 1,000.
+            after: The `next` of the page before, with the same filters and order.
+            filters: See `engram_core.filters`: kind, where, tags, any_tags, status, min_confidence, created, occurred,
+                linked, about.
+
+        Raises: InvalidAttributesError that names each filter that is wrong.
+        """
+        with self._snapshot() as snapshot:
+            return listing.find(
+                snapshot, self._filters(filters), order=order, descending=descending, limit=limit, after=after
+            )
+
+    def find_all(self, *, order: str = "created_at", descending: bool = False, **filters: Any) -> Iterator[Memory[Any]]:
+        """All memories that pass the filters, read page by page as they are needed."""
+        step = min(_STEP, self._library.limits.listing)
+        page = self.find(order=order, descending=descending, limit=step, **filters)
+        return self._rest(page, order, descending, step, filters)
+
+    def _rest(
+        self, page: Page[Memory[Any]], order: str, descending: bool, step: int, filters: Mapping[str, Any]
+    ) -> Iterator[Memory[Any]]:
+        yield from page
+        while page.next is not None:
+            page = self.find(order=order, descending=descending, limit=step, after=page.next, **filters)
+            yield from page
+
+    def count(self, **filters: Any) -> int:
+        """How many memories pass the filters."""
+        with self._snapshot() as snapshot:
+            return listing.count(snapshot, self._filters(filters))
+
+    # -- the graph ----------------------------------------------------------------------------------
+
+    def neighbours(
+        self, m: object, /, *, relation: str | Iterable[str] | None = None, direction: str = "both", depth: int = 1
+    ) -> tuple[Neighbour, ...]:
+        """What is connected with a memory, nearest first.
+
+        Args:
+            m: Where to start.
+            relation: One relation, its inverse name (which has one direction only), or "relationship" for
+                relationships of any predicate, which are walked like edges; or several of these. None: all.
+            direction: "out", "in" or "both", as seen along the relation.
+            depth: How many steps at most.
+
+        Raises: NotFoundError; InvalidAttributesError; RejectedError where the walk reaches too many memories.
+        """
+        with self._snapshot() as snapshot:
+            return graph.neighbours(snapshot, id_of(m), relation=relation, direction=direction, depth=depth)
+
+    def path(self, a: object, b: object, /) -> Path:
+        """A shortest way from one memory to another, along or against any edges; empty when there is none."""
+        with self._snapshot() as snapshot:
+            return graph.path(snapshot, id_of(a), id_of(b))
+
+    def subgraph(self, ms: object, /, *, depth: int = 1) -> Subgraph:
+        """What lies within some steps of one memory or several, with every edge between."""
+        several = not isinstance(ms, str | Memory) and isinstance(ms, Iterable)
+        ids = [id_of(m) for m in ms] if several else [id_of(ms)]  # type: ignore[attr-defined]
+        with self._snapshot() as snapshot:
+            return graph.subgraph(snapshot, ids, depth=depth)
+
+    # -- accounts -----------------------------------------------------------------------------------
+
+    def history(self, m: object, /) -> tuple[HistoryRow, ...]:
+        """What happened to a memory, oldest first; users also learn it of what was deleted.
+
+        For others it starts where the memory became visible to them, and ids that they may not see are masked.
+        """
+        with self._snapshot() as snapshot:
+            return past.history(snapshot, id_of(m))
+
+    # -- other points in time -----------------------------------------------------------------------
+
+    def as_of(self, *, known_at: datetime | None = None, valid_at: datetime | None = None) -> View:
+        """The view as it was, or of what was true.
+
+        Args:
+            known_at: Aware instant; what was recorded later is unknown, and status and figures are derived for then.
+            valid_at: Aware instant; what was not true then is left out, and what was superseded later is not yet.
+
+        Returns: A pinned view. It shows a memory iff the actor may see it then and now.
+        """
+        if known_at is None and valid_at is None:
+            raise InvalidAttributesError("as_of", [Problem("known_at", "is required, or valid_at")])
+        now, known, holds = self._now, self._known, self._valid_at
+        if known_at is not None:
+            instant = checked_instant(known_at, "known_at", "as_of")
+            found = self._library.log.position_at(instant)
+            now, known = (lambda: instant), found if known is None else min(found, known)
+        elif known is None:
+            now, known = _pinned(now), self._library.log.head()
+        if valid_at is not None:
+            holds = checked_instant(valid_at, "valid_at", "as_of")
+        return self._moved(now, known, holds)
+
+    def at(self, now: datetime, /) -> View:
+        """What is known, as it stands at another instant: status, decay and figures are derived for then."""
+        instant = checked_instant(now, "now", "at")
+        known = self._library.log.head() if self._known is None else self._known
+        return self._moved(lambda: instant, known, self._valid_at)
+
+    def _moved(self, now: Callable[[], datetime], known: int | None, valid_at: datetime | None) -> View:
+        return View(self._library, self._viewer, now=now, known=known, valid_at=valid_at, on_read=self._on_read)
+
+    # -- within -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Snapshot]:
+        point = Point(self._viewer, self._now(), self._known, self._valid_at)
+        with self._library.reading() as connection:
+            yield Snapshot(connection, self._library, point)
+
+    def _filters(self, given: Mapping[str, Any]) -> Filters:
+        return Filters.of(given, self._library.kinds)
+
+
+def _pinned(now: Callable[[], datetime]) -> Callable[[], datetime]:
+    instant = now()
+    return lambda: instant
