@@ -17,7 +17,7 @@ import pytest
 from engram_core.chain import chain_link, genesis
 from engram_core.errors import StoreError, StoreFull
 from engram_core.ports import EventStore, Recorded
-from engram_core.stores import SqliteStore, wal
+from engram_core.stores import SqliteStore
 from engram_core.testing import FrozenClock, History, appending, problems_of, whole_log
 from tests.stores import processes
 

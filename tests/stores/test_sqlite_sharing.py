@@ -16,7 +16,7 @@ import pytest
 
 from engram_core.errors import StoreBusy, StoreError
 from engram_core.ports import Expect
-from engram_core.stores import SqliteStore
+from engram_core.stores import SqliteStore, connections
 from engram_core.testing import History, appending, problems_of, whole_log
 from tests.stores import processes
 
@@ -192,10 +192,10 @@ def test_writers_of_one_process_take_turns(store: SqliteStore) -> None:
 # -- forks
 
 FORKING = """
-import os, sys, threading
+import os, sys, threading, time
 from pathlib import Path
 from engram_core.errors import StoreError
-from engram_core.stores import SqliteStore
+from engram_core.stores import SqliteStore, connections
 from engram_core.testing import appending, whole_log
 path, case = sys.argv[1], sys.argv[2]
 store = SqliteStore(path, busy_timeout=1)
@@ -255,6 +255,39 @@ elif case == "within a transaction":
         pid = child(use)
         assert 0 == os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert 2 == store.head()
+    try:
+        with store.transaction():
+            store.append([appending("s", "kept")])
+            pid = os.fork()
+    except StoreError as error:
+        assert pid == 0 and error.code == "store_forked", error
+        os._exit(7)
+    assert 7 == os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert 3 == store.head()
+elif case == "two stores on the file":
+    other = SqliteStore(path, busy_timeout=1)
+    other.append([appending("p", "other")])
+    def use():
+        store.append([appending("s", "child")])
+        other.append([appending("s", "child's other")])
+    began = time.monotonic()
+    pid = child(use)
+    assert time.monotonic() - began < 0.9
+    assert 0 == os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert 4 == store.head() == other.head()
+    def fail():
+        try:
+            other.append([appending("s", "x")])
+        except StoreError as error:
+            assert error.code == "store_forked", error
+        else:
+            raise AssertionError("it let itself be used")
+    with store.transaction():
+        store.append([appending("s", "mine")])
+        pid = child(fail)
+    assert 0 == os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert 5 == store.head() == other.head()
+    other.close()
 elif case == "other threads at work":
     stop = []
     def work():
@@ -284,8 +317,72 @@ assert [Path(path).name] == os.listdir(Path(path).parent), os.listdir(Path(path)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 @pytest.mark.parametrize(
     "case",
-    ["both write", "parent closes first", "child exits", "within a transaction", "other threads at work"],
+    [
+        "both write",
+        "parent closes first",
+        "child exits",
+        "within a transaction",
+        "two stores on the file",
+        "other threads at work",
+    ],
 )
 def test_fork(tmp_path: Path, case: str) -> None:
     """After a fork both sides go on, each with connections of its own; what either acknowledged is kept."""
     assert "" == processes.run(FORKING, tmp_path / "log.db", case)
+
+
+def test_what_a_fork_does_to_each_side(store: SqliteStore) -> None:
+    """The steps around a fork, without one: pause and go on, as a parent, then pause and begin anew, as a child."""
+    store.append([appending("a", "1")])
+    for end in (connections.resume_all, connections.restart_all):
+        assert store.head() > 0
+        connections.pause_all()
+        assert not store.path.with_name(f"{store.path.name}-wal").exists(), "a connection was left open"
+        end()
+        store.append([appending("a", f"after {end.__name__}")])
+    with store.reading() as connection:
+        connections.pause_all()
+        connections.restart_all()
+        with pytest.raises(StoreError) as caught:
+            store.head()
+        assert "store_forked" == caught.value.code
+        connection.close()
+
+
+def test_close_within_a_transaction(tmp_path: Path) -> None:
+    """The transaction still commits, and its connection is closed at its end."""
+    store = SqliteStore(tmp_path / "log.db")
+    with store.transaction():
+        store.append([appending("a", "1")])
+        store.close()
+    assert ["log.db"] == [file.name for file in tmp_path.iterdir()]
+    store = SqliteStore(tmp_path / "log.db")
+    assert 1 == store.head()
+    with store.reading():
+        store.close()
+    assert ["log.db"] == [file.name for file in tmp_path.iterdir()]
+
+
+def test_a_link_to_the_file(store: SqliteStore, tmp_path: Path) -> None:
+    """A symbolic link is the file: same side files, same lock."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.db"
+    link.symlink_to(store.path)
+    store.append([appending("a", "1")])
+    other = SqliteStore(link)
+    assert 1 == other.head()
+    assert (2,) == other.append([appending("a", "2")]).positions
+    other.close()
+    assert ["link.db"] == [file.name for file in link.parent.iterdir()]
+
+
+def test_a_transaction_ends_where_it_began(store: SqliteStore) -> None:
+    """Another thread cannot end it."""
+    held = store.transaction()
+    held.__enter__()
+
+    def end() -> None:
+        with pytest.raises(RuntimeError, match="thread"):
+            held.__exit__(None, None, None)
+
+    in_threads(end)

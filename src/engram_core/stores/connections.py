@@ -21,7 +21,7 @@ from weakref import WeakSet, WeakValueDictionary
 from engram_core.errors import StoreBusy, StoreError
 from engram_core.stores.driver import Connect, Durability, closed, open_connection
 
-__all__ = ["Connections", "Handle", "Prepare"]
+__all__ = ["Connections", "Handle", "Prepare", "pause_all", "restart_all", "resume_all"]
 
 Prepare = Callable[[sqlite3.Connection], None]
 """What an application does to a connection before it is used, such as registering functions."""
@@ -55,8 +55,6 @@ class Connections:
         self._prepares: tuple[Prepare, ...] = ()
         self._closed = False
         self._unfit = False
-        self._stuck: list[Handle] = []
-        self._held: list[_Lock] = []
         self._start()
         _survive_forks(self)
 
@@ -85,9 +83,11 @@ class Connections:
         if not lock.acquire(timeout=self.timeout):
             raise StoreBusy(f"{self.path} is held by another thread", hint="try again", path=str(self.path))
         try:
-            self._check()
+            self.check()
             if self._writer is None:
-                self._writer = self._new()
+                connection = self.extra()
+                connection.execute("PRAGMA busy_timeout=0")  # who writes waits by himself, see stores/sqlite.py
+                self._writer = Handle(connection)
             connection = self._writer.ready(self._prepares)
         except BaseException:
             lock.release()
@@ -104,6 +104,8 @@ class Connections:
     def release_writer(self) -> None:
         """Gives the write lock back."""
         if self.owned():
+            if self._closed:
+                self._close_writer()
             self._owner = None
             self._write_lock.release()
 
@@ -134,7 +136,7 @@ class Connections:
         try:
             handle.depth -= 1
             if handle.depth == 0:
-                if handle.connection.in_transaction:
+                if handle.usable and handle.connection.in_transaction:
                     handle.connection.execute("ROLLBACK")
                 if self._closed:
                     handle.close()
@@ -143,7 +145,7 @@ class Connections:
 
     def extra(self) -> sqlite3.Connection:
         """One more connection for a maintenance task; the caller closes it."""
-        self._check()
+        self.check()
         return open_connection(
             self.path, self._connect, mode=self._mode, durability=self._durability, timeout=self.timeout
         )
@@ -163,13 +165,17 @@ class Connections:
                     handle.lock.release()
         if not self.owned() and self._write_lock.acquire(timeout=max(0.0, deadline - monotonic())):
             try:
-                if self._writer is not None:
-                    self._writer.close()
-                    self._writer = None
+                self._close_writer()
             finally:
                 self._write_lock.release()
 
-    def _check(self) -> None:
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def check(self) -> None:
+        """Raises what a use of these connections is answered with, when they cannot be used."""
         if self._unfit:
             raise StoreError(
                 "this process was forked while the store was in use, so it cannot use the file safely",
@@ -179,13 +185,8 @@ class Connections:
         if self._closed:
             raise closed()
 
-    def _new(self) -> Handle:
-        handle = Handle(self.extra())
-        with self._guard:
-            return handle
-
     def _reader(self) -> Handle:
-        self._check()
+        self.check()
         handle: Handle | None = getattr(self._local, "handle", None)
         if handle is None or not handle.usable:
             # The guard also keeps new connections from being born while a fork is under way.
@@ -195,42 +196,39 @@ class Connections:
             self._local.handle = handle
         return handle
 
-    def pause(self) -> None:
-        """Closes what is not in use, and lets nothing start, until `resume`; called before a fork."""
-        deadline = monotonic() + self.timeout
-        self._held = []
-        if not self.owned() and self._take(self._write_lock, deadline):
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
-        elif self._writer is not None:
-            self._stuck.append(self._writer)
-        self._take(self._guard, deadline)
+    def pause(self, take: Callable[[_Lock], bool], *, busy: bool) -> bool:
+        """Closes what is not in use, and lets nothing start, as `take` keeps what it took; called before a fork.
+
+        Args:
+            take: Takes a lock and keeps it; False if that is not possible in time.
+            busy: Whether this thread itself holds the write lock, by these connections or by others of the file.
+
+        Returns: False if a connection stayed open.
+        """
+        idle = take(self._guard)
+        if self.owned() or not (busy or take(self._write_lock)):
+            idle = idle and self._writer is None
+        else:
+            self._close_writer()
         for handle in tuple(self._readers):
-            if self._take(handle.lock, deadline) and handle.depth == 0:
+            if take(handle.lock) and handle.depth == 0:
                 handle.close()
             else:
-                self._stuck.append(handle)
+                idle = idle and not handle.usable
+        return idle
 
-    def _take(self, lock: _Lock, deadline: float) -> bool:
-        taken = lock.acquire(timeout=max(0.0, deadline - monotonic()))
-        if taken:
-            self._held.append(lock)
-        return taken
-
-    def resume(self) -> None:
-        """Goes on after a fork, in the parent."""
-        self._stuck = []
-        while self._held:
-            self._held.pop().release()
-
-    def restart(self) -> None:
-        """Begins anew after a fork, in the child; refuses to if a connection came over with it."""
-        self._unfit = bool(self._stuck)
-        for handle in self._stuck:
-            handle.abandon()
-        self._held = []
+    def restart(self, *, unfit: bool) -> None:
+        """Begins anew after a fork, in the child; refuses to if a connection to the file came over with it."""
+        self._unfit = self._unfit or unfit
+        for handle in (self._writer, *self._readers):
+            if handle is not None and handle.usable:
+                handle.abandon()
         self._start()
+
+    @property
+    def file(self) -> threading.Lock:
+        """The lock that stands for the file, the same for all stores on it."""
+        return self._write_lock
 
 
 class _Lock(Protocol):
@@ -289,27 +287,60 @@ class Handle:
 
 # Stores of one process on one file share the lock, so that their threads queue instead of polling. Should two
 # of them be born at once and miss each other, SQLite's own lock still keeps them apart.
-_locks: WeakValueDictionary[tuple[int, int, int], threading.Lock] = WeakValueDictionary()
+_locks: WeakValueDictionary[tuple[int, int], threading.Lock] = WeakValueDictionary()
 _alive: WeakSet[Connections] = WeakSet()
 _hooked: list[int] = []
 
 
 def _write_lock(path: Path) -> threading.Lock:
-    found = path.stat()
-    return _locks.setdefault((os.getpid(), found.st_dev, found.st_ino), threading.Lock())
+    try:
+        found = path.stat()
+    except OSError:
+        return threading.Lock()  # the file has gone; who uses it will be told
+    return _locks.setdefault((found.st_dev, found.st_ino), threading.Lock())
+
+
+_taken: list[_Lock] = []
+_harmed: list[_Lock] = []
 
 
 def _survive_forks(connections: Connections) -> None:
     _alive.add(connections)
     if not _hooked and hasattr(os, "register_at_fork"):
         _hooked.append(1)
-        os.register_at_fork(
-            before=lambda: _each(Connections.pause),
-            after_in_parent=lambda: _each(Connections.resume),
-            after_in_child=lambda: _each(Connections.restart),
-        )
+        os.register_at_fork(before=pause_all, after_in_parent=resume_all, after_in_child=restart_all)
 
 
-def _each(step: Callable[[Connections], None]) -> None:
+def pause_all() -> None:
+    """Closes every connection of this process and lets none be opened; called before a fork."""
+    everyone = tuple(_alive)
+    mine = [connections.file for connections in everyone if connections.owned()]
+    for connections in everyone:
+        deadline = monotonic() + connections.timeout
+
+        def take(lock: _Lock, deadline: float = deadline) -> bool:
+            if any(lock is other for other in _taken):
+                return True
+            if not lock.acquire(timeout=max(0.0, deadline - monotonic())):
+                return False
+            _taken.append(lock)
+            return True
+
+        if not connections.pause(take, busy=any(connections.file is file for file in mine)):
+            _harmed.append(connections.file)
+
+
+def resume_all() -> None:
+    """Lets connections be opened again; called after a fork, in the parent."""
+    _harmed.clear()
+    while _taken:
+        _taken.pop().release()
+
+
+def restart_all() -> None:
+    """Has every store begin anew with connections of its own; called after a fork, in the child."""
+    _taken.clear()
+    _locks.clear()
     for connections in tuple(_alive):
-        step(connections)
+        connections.restart(unfit=any(connections.file is file for file in _harmed))
+    _harmed.clear()

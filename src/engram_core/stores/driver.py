@@ -77,7 +77,7 @@ def translated(error: BaseException, path: Path) -> StoreError | None:
     room = "free some space, then try again"
     facts = {"path": str(path), "sqlite": getattr(error, "sqlite_errorname", None)}
     match _primary(error):
-        case None if "decode to UTF-8" in str(error):
+        case None if type(error).__name__ == "OperationalError" and "decode to UTF-8" in str(error):
             return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup", **facts)
         case None:
             return None

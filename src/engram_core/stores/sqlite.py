@@ -69,7 +69,8 @@ class SqliteStore:
             raise ValueError("a SqliteStore needs a file; for a log in memory there is InMemoryStore")
         if durability not in {"full", "normal"}:
             raise ValueError(f"durability is 'full' or 'normal', not {durability!r}")
-        self._path = Path(path).absolute()
+        # Where SQLite puts its side files: beside the file itself, not beside a link to it.
+        self._path = Path(path).resolve()
         self._read_only = read_only
         self._now = now_by(clock)
         self._connect: Connect = connect or sqlite3.connect
@@ -192,7 +193,8 @@ class SqliteStore:
         with self._ours():
             connection = self._connections.hold_writer()
             try:
-                return self._scrub(connection, _IN_PAGES)
+                with self._patient(connection):
+                    return self._scrub(connection, _IN_PAGES)
             except Exception as error:
                 if is_busy(error):
                     return False
@@ -239,15 +241,15 @@ class SqliteStore:
         with self._ours():
             connection = self._connections.hold_writer()
             try:
-                schema.ensure_wal(connection, self._path)
-                # From here on we wait for the write lock ourselves; see _begin.
+                with self._patient(connection):
+                    schema.ensure_wal(connection, self._path)
                 self._begin(connection)
                 # On a file that may not be written, BEGIN IMMEDIATE succeeds; a write that changes nothing does not.
                 connection.execute("UPDATE erasure SET gate = 0 WHERE one = 0")
                 connection.execute("ROLLBACK")
                 (remains,) = connection.execute("SELECT remains FROM erasure").fetchone()
                 if remains != _CLEAN:
-                    with suppress(StoreError, sqlite3.Error):
+                    with suppress(StoreError, sqlite3.Error), self._patient(connection):
                         self._scrub(connection, remains)
             finally:
                 self._connections.release_writer()
@@ -290,9 +292,9 @@ class SqliteStore:
             schema.insert(connection, planned.events)
         return planned
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        """Waits for SQLite's write lock by short steps; its own waiting grows to 100 ms, and can starve."""
-        deadline = time.monotonic() + self._timeout
+    def _begin(self, connection: sqlite3.Connection, *, timeout: float | None = None) -> None:
+        """Waits for SQLite's write lock by short steps; SQLite's own grow to 100 ms, and can starve."""
+        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         while True:
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -313,12 +315,12 @@ class SqliteStore:
             return
         copied = False
         with suppress(Exception):
-            copied = self._checkpoint(connection)
+            copied = self._checkpoint(connection, timeout=0)
         # While a reader is in the way, it is worth another try when it has grown as much once more.
         self._large = wal.CHECKPOINT_BYTES if copied else size + wal.CHECKPOINT_BYTES
 
-    def _checkpoint(self, connection: sqlite3.Connection) -> bool:
-        self._begin(connection)
+    def _checkpoint(self, connection: sqlite3.Connection, *, timeout: float | None = None) -> bool:
+        self._begin(connection, timeout=timeout)
         try:
             return wal.checkpoint(self._connections.extra)
         finally:
@@ -327,7 +329,10 @@ class SqliteStore:
     def _scrub(self, connection: sqlite3.Connection, remains: int) -> bool:
         if remains == _IN_PAGES:
             connection.execute("UPDATE erasure SET remains = ?", (_IN_PAGES,))
+            # In a file, which nobody else can open, for the copy may be larger than the memory.
+            connection.execute("PRAGMA temp_store=FILE")
             connection.execute("VACUUM")
+            connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute("UPDATE erasure SET remains = ?", (_IN_LOG,))
         for _ in range(3):
             if self._checkpoint(connection) and wal.cut(
@@ -356,6 +361,15 @@ class SqliteStore:
         except BaseException as error:
             self._doom = error
             raise
+
+    @contextmanager
+    def _patient(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Has SQLite wait for locks itself, for statements that cannot be begun by `_begin`."""
+        connection.execute(f"PRAGMA busy_timeout={int(self._timeout * 1_000)}")
+        try:
+            yield
+        finally:
+            connection.execute("PRAGMA busy_timeout=0")
 
     @contextmanager
     def _ours(self) -> Iterator[None]:
@@ -409,8 +423,9 @@ class _Transaction:
     ) -> None:
         store, connection = self._store, self._connection
         if not store._connections.owned():
-            # Forked within the transaction: it is the parent's to end.
-            return
+            # Forked within the transaction: it is the parent's to end, and must not be taken for done here.
+            store._connections.check()
+            raise RuntimeError("a transaction ends in the thread in which it began")
         try:
             first = error or store._doom
             if first is None:
