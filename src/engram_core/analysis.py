@@ -74,6 +74,7 @@ _ELIDED = re.compile(r"(?<!\w)\w{1,2}'(\w{3,})")
 _SLASHED = re.compile(r"[^\w]+|_")
 _FIGURES = re.compile(r"\d+|\D")
 _JOINER_SIGNS = frozenset("-.@+_")
+_SUFFIXED = re.compile(r"(?<!\w)(\w{3,})'\w{2,3}(?!\w)")
 _POSSESSIVE = re.compile(r"'(?:s|re|ve|ll|d|m)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
@@ -227,6 +228,8 @@ def _terms(chunk: str, *, lone_letters: bool) -> str:
     plain = chunk.rstrip(".,!?;:")
     if plain.isascii() and plain.isalpha() and (plain[1:].islower() or plain.isupper()):
         return _word(plain)
+    if plain.isascii() and plain.isalnum() and plain.islower() and plain[0] > "9":  # as `word42` is
+        return plain[:_LONGEST_TERM]
     if len(chunk) > _LONGEST_CHUNK:
         cuts = range(0, len(chunk), _LONGEST_CHUNK)
         found = (_terms(chunk[at : at + _LONGEST_CHUNK], lone_letters=lone_letters) for at in cuts)
@@ -244,8 +247,9 @@ def _compound(chunk: str, lone_letters: bool) -> str:
         out.extend(_number_forms(number))
     text = _THOUSANDS.sub("", _NUMBERED.sub(" ", text))
     if "'" in text:
-        out.extend(_simple(word) for word in _ELIDED.findall(text))
-        text = _POSSESSIVE.sub("", text).replace("'", "")
+        text = _POSSESSIVE.sub("", text)
+        out.extend(_simple(word) for word in (*_ELIDED.findall(text), *_SUFFIXED.findall(text)))
+        text = text.replace("'", "")
     if text.count("/") + text.count("\\") > 1:  # a path is one name as well as many
         out.append(_simple(_SLASHED.sub("", text)))
     for run in _RUN.findall(text):

@@ -142,7 +142,7 @@ def ranked(
 
 def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Weights:
     """The terms that the viewer's texts hold; of a long question the rarest."""
-    frequency = {term: texts.frequency(term) for term in asked.terms}
+    frequency = texts.frequencies(asked.terms)
     rarest = sorted((count, at, term) for at, (term, count) in enumerate(frequency.items()) if count)[: policy.terms]
     mean = texts.length / texts.count if texts.count else 1.0
     return _Weights(

@@ -69,15 +69,21 @@ class VisibleTexts:
         """How many terms they hold together."""
         self._lanes = self._present() if position is None else self._past()
 
-    def frequency(self, term: str) -> int:
-        """How many texts hold a term."""
-        found = 0
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many texts hold each of these terms."""
+        found = dict.fromkeys(terms, 0)
+        listed = json.dumps(terms)
         for lane in self._lanes:
             if lane.condition:
                 sql = f"SELECT count(*) FROM {lane.name} f {_held(lane, 'f.rowid')} WHERE f.terms MATCH :match"
-                found += self._one(f"{sql} AND {lane.condition}", match=f'"{term}"')
+                for term in terms:
+                    found[term] += self._one(f"{sql} AND {lane.condition}", match=f'"{term}"')
             else:
-                found += self._one(f"SELECT doc FROM {lane.name}_terms WHERE term = :term", term=term) or 0
+                sql = (
+                    f"SELECT v.term, v.doc FROM json_each(:terms) j CROSS JOIN {lane.name}_terms v ON v.term = j.value"
+                )
+                for term, count in self.rows(sql, terms=listed):
+                    found[term] += count
         return found
 
     def places(self, term: str) -> list[str]:
