@@ -213,30 +213,17 @@ _COMMAND: Final = (lambda v: encode_command(v), lambda v: decode_command(v))  # 
 
 _FIELDS: Final[Mapping[str, tuple[Encode, Decode]]] = {
     "str": _TEXT,
-    "str | None": _optional(_TEXT),
-    "str | Unset": _TEXT,
-    "str | None | Unset": _optional(_TEXT),
     "int": _INT,
     "float": _NUMBER,
-    "float | None": _optional(_NUMBER),
-    "float | None | Unset": _optional(_NUMBER),
     "bool": _BOOL,
-    "bool | Unset": _BOOL,
     "datetime": _INSTANT,
-    "datetime | None": _optional(_INSTANT),
-    "datetime | None | Unset": _optional(_INSTANT),
     "Actor": _ACTOR,
-    "Actor | None": _optional(_ACTOR),
     "EvidenceRef": _EVIDENCE,
-    "EvidenceRef | None": _optional(_EVIDENCE),
     "Lifetime": _LIFETIME,
-    "Lifetime | None": _optional(_LIFETIME),
     "Visibility": _VISIBILITY,
     "Validity": _VALIDITY,
-    "Validity | None": _optional(_VALIDITY),
     "Relation": _enum(Relation),
     "ArchiveReason": _enum(ArchiveReason),
-    "ArchiveReason | None": _optional(_enum(ArchiveReason)),
     "StoredStatus": _enum(StoredStatus),
     "Mapping[str, Any]": _RAW,
     "Mapping[FieldGroup, Any]": _GROUPS,
@@ -279,10 +266,17 @@ def _planned(cls: type[Any]) -> _Plan:
         factory = getattr(default, "factory", None)
         if factory is not None:
             default = factory()
-        enc, dec = _FIELDS[str(attribute.type)]
+        enc, dec = _of(str(attribute.type))
         writers.append((attribute.name, default, enc))
         readers[attribute.name] = dec
     return tuple(writers), readers
+
+
+def _of(annotation: str) -> tuple[Encode, Decode]:
+    """How a field of an annotation is written; UNSET is never written, and None where it is allowed."""
+    names = annotation.split(" | ")
+    (base,) = (name for name in names if name not in ("None", "Unset"))
+    return _optional(_FIELDS[base]) if "None" in names else _FIELDS[base]
 
 
 def encode(value: Any) -> dict[str, Any]:
