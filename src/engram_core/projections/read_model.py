@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
@@ -19,6 +20,7 @@ from engram_core.projections.indexing import TERMS_VERSION
 from engram_core.projections.rebuilding import Progress, rebuild
 from engram_core.projections.replay import Replay
 from engram_core.projections.rows import Commit, Rows, Transition, is_bare, is_memory_stream
+from engram_core.projections.scores import recompute_scores
 from engram_core.projections.writer import RowWriter, forget_rows
 from engram_core.state import MemoryState, fold
 
@@ -144,6 +146,10 @@ class ReadModel:
             progress: Called with the events done, and all there are.
         """
         rebuild(self.host, self.codec, self.rows, {**self._stamps, "policy": self._policy}, progress)
+
+    def recompute_scores(self, tx: sqlite3.Connection, now: datetime) -> int:
+        """Writes importance and retention of the whole space as of an instant; gives the number of memories."""
+        return recompute_scores(tx, self.rows.policy, self.rows.kinds, now)
 
     # -- erasure ------------------------------------------------------------------------------------
 
