@@ -9,14 +9,33 @@ from typing import Any, TypeVar, overload
 
 from engram_core.engine import Engine
 from engram_core.errors import InvalidAttributesError, Problem
-from engram_core.filters import Filters, id_of
+from engram_core.filters import Filters, Span, id_of
 from engram_core.kinds import Attributes
-from engram_core.reads import graph, listing, past
+from engram_core.proposal import ProposalState
+from engram_core.reads import asking, changes, figures, graph, listing, past, queue, reasons
+from engram_core.reads import proposals as desks
 from engram_core.reads.memories import memory as one
 from engram_core.reads.memories import not_there
 from engram_core.reads.snapshot import Library, Point, Snapshot
-from engram_core.results import HistoryRow, Memory, Neighbour, Page, Path, Subgraph
-from engram_core.values import Actor, checked_instant
+from engram_core.results import (
+    Accesses,
+    Diff,
+    Explanation,
+    HistoryRow,
+    Hit,
+    Hits,
+    Memory,
+    Neighbour,
+    Page,
+    Path,
+    ReviewRow,
+    Scores,
+    Stats,
+    Subgraph,
+    Why,
+)
+from engram_core.values import Actor, Period, checked_instant, to_micros
+from engram_core.vocab import ProposalStatus, ReviewReason
 
 __all__ = ["OnRead", "View"]
 
@@ -182,6 +201,99 @@ class View:
         """
         with self._snapshot() as snapshot:
             return past.history(snapshot, id_of(m))
+
+    def why(self, m: object, /) -> Why:
+        """Why a memory is believed: its source and evidence, every change of confidence, what it rests on."""
+        with self._snapshot() as snapshot:
+            return reasons.why(snapshot, id_of(m))
+
+    def explain(self, m: object, /) -> Explanation:
+        """What the figures of a memory come from; of a `Hit`, also each term of its score."""
+        with self._snapshot() as snapshot:
+            if isinstance(m, Hit):
+                return figures.explanation(snapshot, m.id, m.explanation)
+            return figures.explanation(snapshot, id_of(m))
+
+    def scores(self, m: object, /) -> Scores:
+        """Importance, retention and effective confidence of a memory, counting only what the viewer may see."""
+        with self._snapshot() as snapshot:
+            return figures.scores(snapshot, id_of(m))
+
+    def accesses(self, m: object, /) -> Accesses:
+        """Who read a memory, when last and how often, as far as it has been flushed."""
+        with self._snapshot() as snapshot:
+            return figures.accesses(snapshot, id_of(m))
+
+    # -- the space ----------------------------------------------------------------------------------
+
+    def tags(self) -> dict[str, int]:
+        """How many active or stale memories bear each tag."""
+        with self._snapshot() as snapshot:
+            return figures.tags(snapshot)
+
+    def stats(self) -> Stats:
+        """Figures of all that the viewer may see."""
+        with self._snapshot() as snapshot:
+            return figures.stats(snapshot)
+
+    def timeline(
+        self, start: datetime, end: datetime, *, limit: int = 1_000, after: str | None = None
+    ) -> Page[Memory[Any]]:
+        """What happened in [start, end), in order: episodes at their own time, all else at its creation."""
+        period = Period(start, end)
+        span = Span(to_micros(period.start), to_micros(period.end))
+        with self._snapshot() as snapshot:
+            return changes.timeline(snapshot, span, limit=limit, after=after)
+
+    def diff(self, other: View, /) -> Diff:
+        """What another view of the same actor believes that this one does not, or does otherwise; and why."""
+        with self._snapshot() as before:
+            point = Point(other._viewer, other._now(), other._known, other._valid_at)
+            return changes.diff(before, Snapshot(before.connection, self._library, point))
+
+    def reviews(
+        self, *, reason: ReviewReason | str | None = None, limit: int = 50, after: str | None = None
+    ) -> Page[ReviewRow]:
+        """What waits for a person, by reason, importance and age; each row says what would close it."""
+        with self._snapshot() as snapshot:
+            return queue.reviews(snapshot, reason=reason, limit=limit, after=after)
+
+    def proposals(
+        self, *, status: ProposalStatus | str | None = "open", limit: int = 1_000, after: str | None = None
+    ) -> Page[ProposalState]:
+        """The proposals that stand so, oldest first; non-users see their own alone."""
+        with self._snapshot() as snapshot:
+            return desks.proposals(snapshot, status=status, limit=limit, after=after)
+
+    def proposal(self, p: object, /) -> ProposalState:
+        """One proposal, by its id, by itself or by the receipt that opened it.
+
+        Raises: NotFoundError.
+        """
+        named = getattr(p, "proposal_id", None)
+        with self._snapshot() as snapshot:
+            return desks.proposal(snapshot, named if isinstance(named, str) else id_of(p))
+
+    # -- questions ----------------------------------------------------------------------------------
+
+    def recall(self, query: str, /, *, limit: int = 10, **filters: Any) -> Hits:
+        """The memories that answer a question, best first.
+
+        Args:
+            query: Any text; one without words finds nothing.
+            limit: How many at most, 1 to 1,000.
+            filters: As of `find`; they apply before the limit.
+
+        Returns: Hits, each with its score and the terms that add up to it.
+        Raises: InvalidAttributesError.
+        """
+        if not isinstance(query, str):
+            raise InvalidAttributesError("recall", [Problem("query", f"must be text, not {type(query).__name__}")])
+        with self._snapshot() as snapshot:
+            hits = asking.recall(snapshot, query, self._filters(filters), limit=limit)
+        if self._on_read is not None and hits:
+            self._on_read([hit.id for hit in hits])
+        return hits
 
     # -- other points in time -----------------------------------------------------------------------
 

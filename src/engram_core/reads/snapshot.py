@@ -90,8 +90,7 @@ class Fragments:
         self._all_seen = all_seen
         self._is_past = is_past
         self._is_timed = is_timed
-        # Of what is gone by now, past views show users what was deleted, and nobody what was erased.
-        self._still = "p.stored <> 'erased'" if is_user else f"p.stored IN {_LIVE}"
+        self._is_user = is_user
         self.prelude = f"WITH {_inlined(as_of_tables())} " if is_past else ""
         self._columns = f"{_COLUMNS}, {self.status('m')}, {self._edges()}"
         self.row = f"SELECT {self._columns} FROM memories m"
@@ -115,8 +114,13 @@ class Fragments:
             return self.audience(alias)
         return (
             f"({self.audience(alias)} AND EXISTS (SELECT 1 FROM main.memories p"
-            f" WHERE p.key = {alias}.key AND {self._still} AND {self.audience('p')}))"
+            f" WHERE p.key = {alias}.key AND {self.still('p')}))"
         )
+
+    def still(self, alias: str) -> str:
+        """Of a present row: past views show it; to users also what was deleted since, and erased ones to nobody."""
+        stored = f"{alias}.stored <> 'erased'" if self._is_user else f"{alias}.stored IN {_LIVE}"
+        return f"({stored} AND {self.audience(alias)})"
 
     def shown(self, alias: str) -> str:
         """It is there for him: neither gone, nor hidden, nor (where a valid time is set) untrue then."""

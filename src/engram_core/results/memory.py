@@ -224,12 +224,18 @@ class Memory(Generic[T_co]):
             recorded_at=lens.now,
             confidence=0.0,
             evidences=row[_AT["evidence_count"]],
-            links=sum(shown for _, _, shown in self._outgoing()) + row[_AT["incoming"]],
+            links=self.visible_links,
             is_disputed=self.flags.disputed,
             is_pinned=self.pinned,
             user_weight=self.user_weight,
         )
         return importance_score(signals, lens.policy, lens.decay(self.kind))
+
+    @property
+    def visible_links(self) -> int:
+        """Edges from it and to it whose other end the viewer may see; those that come in only as far as they count."""
+        shown: int = sum(shown for _, _, shown in self._outgoing()) + self._row[_AT["incoming"]]
+        return shown
 
     @property
     def status(self) -> Status:
@@ -261,6 +267,11 @@ class Memory(Generic[T_co]):
     def created_at(self) -> datetime:
         """When its creation is said to have happened."""
         return from_micros(self._row[_AT["created_at"]])
+
+    @property
+    def created_micros(self) -> int:
+        """`created_at` in microseconds since 1970 UTC."""
+        return cast("int", self._row[_AT["created_at"]])
 
     @property
     def updated_at(self) -> datetime:

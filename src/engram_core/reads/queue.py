@@ -1,0 +1,306 @@
+"""The review queue: what waits for a person, derived from what is there. Source: model §8.
+
+Each reason is one query over what the viewer may see; the rows are ordered by reason, importance, age and id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.events import MemoryConfirmed, MemoryContradicted
+from engram_core.identity import normal_name
+from engram_core.reads.disputes import disputes, undermined
+from engram_core.reads.listing import Cursor, check_limit, read_cursor, write_cursor
+from engram_core.reads.memories import by_keys
+from engram_core.reads.snapshot import Snapshot
+from engram_core.results.accounts import ReviewRow
+from engram_core.results.listings import Page
+from engram_core.results.memory import Memory
+from engram_core.values import from_micros
+from engram_core.vocab import ActorKind, ReviewReason
+
+__all__ = ["reviews"]
+
+_DAY: Final = 86_400_000_000
+
+
+class _Case(NamedTuple):
+    """Something that waits, before the memory that it concerns is read."""
+
+    key: int | None
+    other: str | None = None
+    proposal_id: str | None = None
+    evidence: Mapping[str, Any] = {}
+    at: int = 0
+
+
+def reviews(
+    snapshot: Snapshot, *, reason: ReviewReason | str | None = None, limit: int = 50, after: str | None = None
+) -> Page[ReviewRow]:
+    """One page of the review queue.
+
+    Args:
+        snapshot: Through whose eyes.
+        reason: Only rows of this reason.
+        limit: How many, 1 to 1,000.
+        after: The `next` of the page before.
+
+    Raises: InvalidAttributesError.
+    """
+    limit = check_limit(limit, snapshot.library.limits)
+    chosen = list(ReviewReason) if reason is None else [_reason(reason)]
+    query = f"reviews:{reason}"
+    cursor = None if after is None else read_cursor(after, query, 4)
+    listed = sorted(_placed(snapshot, chosen), key=lambda placed: placed[0])
+    if cursor is not None:
+        last = (*cursor.values, cursor.id)
+        listed = [placed for placed in listed if placed[0] > last]
+    page, rest = listed[:limit], listed[limit:]
+    following = None
+    if rest:
+        *values, id = page[-1][0]
+        following = write_cursor(Cursor(tuple(values), id), query)
+    return Page(tuple(row for _, row in page), following)
+
+
+def _reason(given: ReviewReason | str) -> ReviewReason:
+    try:
+        return ReviewReason(given)
+    except ValueError:
+        problem = Problem("reason", f"{given!r} is none of {', '.join(ReviewReason)}")
+        raise InvalidAttributesError("reviews", [problem]) from None
+
+
+def _placed(
+    snapshot: Snapshot, reasons: Iterable[ReviewReason]
+) -> Iterator[tuple[tuple[int, float, int, str, str], ReviewRow]]:
+    """Each row with its place in the queue."""
+    ranks = {reason: rank for rank, reason in enumerate(ReviewReason)}
+    for reason in reasons:
+        find, actions = _FINDERS[reason]
+        cases = list(find(snapshot))
+        memories = by_keys(snapshot, {case.key for case in cases if case.key is not None})
+        for case in cases:
+            memory = None if case.key is None else memories.get(case.key)
+            if case.key is not None and memory is None:
+                continue
+            yield _place(ranks[reason], case, memory), _row(reason, case, memory, actions)
+
+
+def _place(rank: int, case: _Case, memory: Memory[Any] | None) -> tuple[int, float, int, str, str]:
+    other = case.other or ""
+    if memory is None:
+        return rank, 0.0, case.at, case.proposal_id or "", other
+    return rank, -memory.importance, memory.created_micros, memory.id, other
+
+
+def _row(reason: ReviewReason, case: _Case, memory: Memory[Any] | None, actions: tuple[str, ...]) -> ReviewRow:
+    return ReviewRow(
+        reason=reason,
+        memory_id=None if memory is None else memory.id,
+        other_id=case.other,
+        proposal_id=case.proposal_id,
+        evidence=case.evidence,
+        actions=actions,
+    )
+
+
+# -- the reasons ------------------------------------------------------------------------------------
+
+
+def _proposals(snapshot: Snapshot) -> Iterator[_Case]:
+    is_user = snapshot.point.actor.is_user
+    rows = snapshot.all(
+        "SELECT p.id, p.author, p.opened_at, (SELECT count(*) FROM drafts d WHERE d.proposal = p.id) FROM proposals p"
+        " WHERE p.position <= :upto AND (p.closed_position IS NULL OR p.closed_position > :upto)"
+        " AND (:everybody OR p.author = :viewer)",
+        {"upto": snapshot.known, "everybody": is_user},
+    )
+    for id, author, opened_at, drafts in rows:
+        evidence = {"author": author, "opened_at": from_micros(opened_at), "drafts": drafts}
+        yield _Case(None, None, id, evidence, opened_at)
+
+
+def _disputed_pairs(snapshot: Snapshot) -> dict[int, list[int]]:
+    rows = snapshot.all("SELECT l.source, l.target FROM links l WHERE l.relation = 'contradicts'")
+    return disputes(snapshot, {key for row in rows for key in row})
+
+
+def _contradictions(snapshot: Snapshot) -> Iterator[_Case]:
+    """One row a pair: of the two the less believed one, of equals the older."""
+    found = _disputed_pairs(snapshot)
+    memories = by_keys(snapshot, found)
+    told = set()
+    for key, others in found.items():
+        for other in others:
+            pair = frozenset((key, other))
+            if pair in told or key not in memories or other not in memories:
+                continue
+            told.add(pair)
+            doubted, believed = sorted(
+                (memories[k].confidence, memories[k].created_micros, memories[k].id, k) for k in pair
+            )
+            evidence = {
+                "confidence": memories[doubted[3]].confidence,
+                "other_confidence": memories[believed[3]].confidence,
+            }
+            yield _Case(doubted[3], believed[2], None, evidence)
+
+
+def _low_confidence(snapshot: Snapshot) -> Iterator[_Case]:
+    """Believed below the threshold, and disputed by a memory, by evidence or by somebody's word."""
+    threshold = snapshot.library.policy.review.low_confidence
+    rows = snapshot.all(
+        "SELECT m.key, m.id, m.confidence FROM memories m"
+        f" WHERE m.confidence < :threshold AND {snapshot.sql.recallable('m')}",
+        {"threshold": threshold},
+    )
+    open_pairs = disputes(snapshot, [row[0] for row in rows])
+    for key, id, confidence in rows:
+        if key in open_pairs or _is_doubted(snapshot, id):
+            yield _Case(key, None, None, {"confidence": confidence, "threshold": threshold})
+
+
+def _is_doubted(snapshot: Snapshot, id: str) -> bool:
+    """True when somebody disputed it, in a way that the viewer may know of, and no user confirmed it since."""
+    doubted = False
+    for recorded in snapshot.library.log.stream(id):
+        if recorded.position > snapshot.known:
+            break
+        speaker = recorded.on_behalf_of or recorded.actor
+        if isinstance(recorded.event, MemoryContradicted) and recorded.event.by is None:
+            doubted = True
+        elif isinstance(recorded.event, MemoryConfirmed) and speaker is not None and speaker.kind is ActorKind.USER:
+            doubted = False
+    return doubted
+
+
+def _undermined(snapshot: Snapshot) -> Iterator[_Case]:
+    rows = snapshot.all(
+        "SELECT DISTINCT l.source FROM links l JOIN memories m ON m.key = l.source"
+        f" WHERE l.relation = 'derived_from' AND {snapshot.sql.recallable('m')}"
+    )
+    for key, bases in undermined(snapshot, [key for (key,) in rows]).items():
+        nearest = bases[0]
+        yield _Case(key, nearest.path[-1], None, {"path": nearest.path, "cause": nearest.cause})
+
+
+def _lapsed(snapshot: Snapshot) -> Iterator[_Case]:
+    """What took its place is gone, and no user has confirmed it since."""
+    sql = snapshot.sql
+    rows = snapshot.all(
+        "SELECT m.key, n.id, n.stored, s.effective_at FROM supersessions s JOIN memories m ON m.key = s.old"
+        f" JOIN memories n ON n.key = s.new WHERE s.effective_at <= :valid AND {sql.recallable('m')}"
+        " AND n.stored IN ('deleted', 'erased', 'withdrawn') AND m.user_confirmed < n.from_position"
+        f" AND {sql.readable('n')} ORDER BY s.effective_at, n.id"
+    )
+    for key, id, stored, effective_at in rows:
+        shown = id if snapshot.sees_all else None
+        yield _Case(key, shown, None, {"was": stored, "effective_at": from_micros(effective_at)})
+
+
+def _stale(snapshot: Snapshot) -> Iterator[_Case]:
+    rows = snapshot.all(
+        "SELECT m.key, m.stale_at, m.confidence FROM memories m"
+        f" WHERE m.stale_at <= :now AND {snapshot.sql.recallable('m')}"
+    )
+    for key, stale_at, confidence in rows:
+        yield _Case(key, None, None, {"stale_since": from_micros(stale_at), "confidence": confidence})
+
+
+def _expiring(snapshot: Snapshot) -> Iterator[_Case]:
+    """Within some days of its end; an ephemeral one from half of its time on."""
+    lens = snapshot.lens
+    ahead = lens.micros + int(snapshot.library.policy.review.expiring_days * _DAY)
+    rows = snapshot.all(
+        "SELECT m.key, m.kind, m.lifetime, m.expires_at FROM memories m"
+        f" WHERE m.expires_at > :now AND {snapshot.sql.recallable('m')}"
+    )
+    for key, kind, lifetime, expires_at in rows:
+        if lifetime == "ephemeral":
+            due = expires_at - lens.decay(kind).ephemeral_days * _DAY / 2 <= lens.micros
+        else:
+            due = expires_at <= ahead
+        if due:
+            yield _Case(key, None, None, {"expires_at": from_micros(expires_at), "lifetime": lifetime})
+
+
+def _dangling(snapshot: Snapshot) -> Iterator[_Case]:
+    """Edges to what is gone; users also learn of edges to what was never there."""
+    sql = snapshot.sql
+    rows = snapshot.all(
+        "SELECT l.source, l.relation, n.id, n.stored FROM links l JOIN memories m ON m.key = l.source JOIN memories n"
+        f" ON n.key = l.target WHERE n.stored IN ('deleted', 'erased', 'withdrawn') AND n.merged_into IS NULL"
+        f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.readable('n')}"
+    )
+    if snapshot.sees_all:
+        rows += snapshot.all(
+            "SELECT d.source, d.relation, d.target_id, 'missing' FROM dangling d JOIN memories m ON m.key = d.source"
+            f" WHERE m.stored = 'active' AND {sql.shown('m')} AND (:known IS NULL OR d.from_position <= :known)"
+        )
+    for source, relation, target, why in rows:
+        shown = target if snapshot.sees_all else None
+        yield _Case(source, shown, None, {"relation": relation, "target": shown, "why": why})
+
+
+def _ownerless(snapshot: Snapshot) -> Iterator[_Case]:
+    sql = snapshot.sql
+    rows = snapshot.all(
+        f"SELECT m.key FROM memories m WHERE m.kind = 'contact' AND {sql.recallable('m')} AND NOT EXISTS"
+        " (SELECT 1 FROM links l JOIN memories n ON n.key = l.target WHERE l.source = m.key"
+        f" AND l.relation = 'owned_by' AND {sql.shown('n')})"
+    )
+    for (key,) in rows:
+        yield _Case(key)
+
+
+def _duplicates(snapshot: Snapshot) -> Iterator[_Case]:
+    """Two entities of a kind that share a name, unless they were marked distinct."""
+    names: dict[tuple[str, str], list[int]] = {}
+    rows = snapshot.all(
+        f"SELECT m.key, m.kind, m.attributes FROM memories m WHERE m.kind IN ({_entities(snapshot)})"
+        f" AND {snapshot.sql.recallable('m')} ORDER BY m.created_at, m.id"
+    )
+    least = snapshot.library.policy.review.min_name
+    for key, kind, text in rows:
+        for name in _names(snapshot, kind, json.loads(text)):
+            if len(name) >= least:
+                names.setdefault((kind, name), []).append(key)
+    pairs: dict[tuple[int, int], list[str]] = {}
+    for (_, name), keys in names.items():
+        first, *others = dict.fromkeys(keys)
+        for other in others:
+            pairs.setdefault((other, first), []).append(name)
+    denied = {frozenset(row) for row in snapshot.all("SELECT one, other FROM settled WHERE what = 'distinct'")}
+    ids = snapshot.ids({first for _, first in pairs})
+    for (key, first), shared in pairs.items():
+        if frozenset((key, first)) not in denied:
+            yield _Case(key, ids[first], None, {"shared": tuple(shared)})
+
+
+def _entities(snapshot: Snapshot) -> str:
+    return ", ".join(f"'{spec.kind}'" for spec in snapshot.library.kinds if spec.entity)
+
+
+def _names(snapshot: Snapshot, kind: str, raw: Mapping[str, Any]) -> frozenset[str]:
+    spec = snapshot.library.kinds.spec(kind)
+    label = next((str(raw[name]) for name in spec.label_fields if raw.get(name)), "")
+    others = raw.get(spec.alias_field, ()) if spec.alias_field else ()
+    return frozenset(normal_name(name) for name in (label, *others) if name)
+
+
+_FINDERS: Final[Mapping[ReviewReason, tuple[Callable[[Snapshot], Iterator[_Case]], tuple[str, ...]]]] = {
+    ReviewReason.PROPOSAL: (_proposals, ("approve", "reject", "rebase")),
+    ReviewReason.CONTRADICTION: (_contradictions, ("resolve", "confirm", "supersede", "archive")),
+    ReviewReason.LOW_CONFIDENCE: (_low_confidence, ("confirm", "archive")),
+    ReviewReason.UNDERMINED: (_undermined, ("unlink", "archive", "restore")),
+    ReviewReason.SUPERSESSION_LAPSED: (_lapsed, ("confirm", "supersede", "archive")),
+    ReviewReason.STALE: (_stale, ("confirm", "update", "archive")),
+    ReviewReason.EXPIRING: (_expiring, ("set_lifetime", "pin", "archive")),
+    ReviewReason.DUPLICATE: (_duplicates, ("merge", "mark_distinct")),
+    ReviewReason.DANGLING_EDGE: (_dangling, ("unlink",)),
+    ReviewReason.OWNERLESS_CONTACT: (_ownerless, ("link", "archive")),
+}
