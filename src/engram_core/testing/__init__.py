@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram_core.testing.good import STORES
     from engram_core.testing.history import History, problems_of
     from engram_core.testing.machine import event_store_machine
+    from engram_core.testing.report import certify
     from engram_core.testing.zoo import BROKEN_STORES
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "History",
     "SequentialIds",
     "appending",
+    "certify",
     "event_store_machine",
     "new_event",
     "problems_of",
@@ -39,6 +41,7 @@ _HOMES = {
     "History": "history",
     "SequentialIds": "clocks",
     "appending": "building",
+    "certify": "report",
     "event_store_machine": "machine",
     "new_event": "building",
     "problems_of": "history",
@@ -50,4 +53,10 @@ def __getattr__(name: str) -> object:
     """Imports what is asked for, and no more."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    try:
+        home = import_module(f"{__name__}.{_HOMES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "hypothesis":
+            raise
+        raise ImportError(f"{name} needs Hypothesis: pip install 'engram-core-memory[testing]'") from error
+    return getattr(home, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -20,8 +21,14 @@ def _sqlite() -> SqliteStore:
     """A store in a directory of its own, which goes when the store does."""
     directory = tempfile.mkdtemp(prefix="engram-")
     store = SqliteStore(Path(directory) / "log.db")
-    weakref.finalize(store, shutil.rmtree, directory, ignore_errors=True)
+    weakref.finalize(store, _remove, directory, os.getpid())
     return store
+
+
+def _remove(directory: str, owner: int) -> None:
+    """Removes a directory, but not from a child of the process that uses it."""
+    if os.getpid() == owner:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 STORES: Mapping[str, Callable[[], EventStore]] = MappingProxyType({"in_memory": InMemoryStore, "sqlite": _sqlite})

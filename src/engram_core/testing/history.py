@@ -11,6 +11,7 @@ import json
 import os
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
@@ -286,27 +287,44 @@ def _reads(calls: Sequence[Call], log: Sequence[Recorded]) -> Iterator[str]:
     whole = [_brief(event) for event in log]
     for event in whole:
         streams.setdefault(event[1], []).append(event)
-    acked = [call for call in calls if call.what == "append" and call.outcome == "ok" and call.ended]
+    due = _Due(calls)
     for call in calls:
         if call.what == "append" or call.outcome != "ok":
             continue
-        before = [
-            event
-            for other in acked
-            if other.ended is not None and other.ended < call.began
-            for event in other.answer["events"]
-        ]
         if call.what == "head":
-            newest = max((event[0] for event in before), default=0)
+            newest = due.at(call.began, None)
             if not newest <= call.answer <= len(log):
                 yield f"{call} is not between {newest} and {len(log)}"
             continue
         asked = call.asked if call.what == "read_stream" else (None, *call.asked, False)
         stream, after, upto, limit, backwards = asked
         source, place = (whole, 0) if stream is None else (streams.get(stream, []), 2)
-        due = max((event[place] for event in before if stream in {None, event[1]}), default=0)
-        if not _is_part(call.answer, source, place, after, upto, limit, backwards, due):
+        if not _is_part(call.answer, source, place, after, upto, limit, backwards, due.at(call.began, stream)):
             yield f"{call} is no part of the log, or lacks what had been answered before"
+
+
+class _Due:
+    """What had been answered before an instant, and so must be seen after it."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        # By stream, None standing for the whole log: instants, and the greatest place answered up to each of them.
+        self._instants: dict[str | None, list[int]] = {}
+        self._places: dict[str | None, list[int]] = {}
+        answered = [(call.ended, call.answer["events"]) for call in calls if call.what == "append" and call.answer]
+        for ended, events in sorted((ended, events) for ended, events in answered if ended is not None):
+            for position, stream, version, *_ in events:
+                self._note(None, ended, position)
+                self._note(stream, ended, version)
+
+    def _note(self, stream: str | None, ended: int, place: int) -> None:
+        places = self._places.setdefault(stream, [])
+        places.append(max(place, places[-1] if places else 0))
+        self._instants.setdefault(stream, []).append(ended)
+
+    def at(self, instant: int, stream: str | None) -> int:
+        """The greatest position, or version of a stream, that had been answered before the instant."""
+        earlier = bisect_left(self._instants.get(stream, []), instant)
+        return self._places[stream][earlier - 1] if earlier else 0
 
 
 def _is_part(

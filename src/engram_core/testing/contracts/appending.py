@@ -252,7 +252,10 @@ class Appending(Obligations):
         store = self.fresh()
         given = [new_event(str(number), data=data) for number, data in enumerate(_AWKWARD)]
         store.append([StreamAppend("a", 0, given)])
-        self.assertEqual(given, [envelope(event) for event in store.read()])
+        found = [envelope(event) for event in store.read()]
+        self.assertEqual(len(given), len(found))
+        for one, other in zip(given, found, strict=True):
+            self.assertTrue(one == other, f"{one.data[:60]!r} came back as {other.data[:60]!r}")
 
     def test_links(self) -> None:
         """The last event of each append, and no other, carries the chain's link over all that came before."""

@@ -1,0 +1,77 @@
+"""Runs the contract on a store and tells what held, what did not, and what was not tried."""
+
+from __future__ import annotations
+
+import io
+import unittest
+from collections.abc import Callable, Mapping
+
+from engram_core.ports import Clock, EventStore
+from engram_core.testing.contracts import EventStoreContract
+
+__all__ = ["Report", "certify"]
+
+
+class Report:
+    """What the contract found.
+
+    Attributes:
+        passed: The names of the tests that held.
+        failed: Those that did not, each with the end of its traceback.
+        skipped: Those that were not tried, each with the reason.
+    """
+
+    def __init__(self, passed: tuple[str, ...], failed: Mapping[str, str], skipped: Mapping[str, str]) -> None:
+        self.passed = passed
+        self.failed = failed
+        self.skipped = skipped
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.passed)} held, {len(self.failed)} failed, {len(self.skipped)} skipped"]
+        lines += [f"failed: {name}: {why.strip().splitlines()[-1]}" for name, why in self.failed.items()]
+        lines += [f"skipped: {name}: {why}" for name, why in self.skipped.items()]
+        return "\n".join(lines)
+
+
+def certify(
+    make_store: Callable[[], EventStore],
+    *,
+    make_store_with_clock: Callable[[Clock], EventStore] | None = None,
+    reopen: Callable[[EventStore], EventStore] | None = None,
+    another: Callable[[EventStore], EventStore] | None = None,
+) -> Report:
+    """Runs every obligation of `EventStoreContract` on new stores of this factory; what is not given is skipped.
+
+    Args:
+        make_store: Gives a new, empty store.
+        make_store_with_clock, reopen, another: As the methods of `EventStoreContract`.
+    """
+
+    class Case(EventStoreContract, unittest.TestCase):
+        def make_store(self) -> EventStore:
+            return make_store()
+
+        def make_store_with_clock(self, clock: Clock) -> EventStore | None:
+            return make_store_with_clock(clock) if make_store_with_clock else None
+
+        def reopen(self, store: EventStore) -> EventStore | None:
+            return reopen(store) if reopen else None
+
+        def another(self, store: EventStore) -> EventStore | None:
+            return another(store) if another else None
+
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Case)
+    names = [test.id().rpartition(".")[2] for test in suite if isinstance(test, unittest.TestCase)]
+    result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(suite)
+    failed = {_name(test): trace for test, trace in (*result.failures, *result.errors)}
+    skipped = {_name(test): why for test, why in result.skipped}
+    return Report(tuple(name for name in names if name not in {*failed, *skipped}), failed, skipped)
+
+
+def _name(test: unittest.TestCase) -> str:
+    return test.id().rpartition(".")[2]
