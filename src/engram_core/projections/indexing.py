@@ -11,7 +11,7 @@ from engram_core.projections.rows import Rows, cleaned, is_bare
 from engram_core.state import MemoryState
 from engram_core.vocab import StoredStatus
 
-__all__ = ["TERMS_VERSION", "TextChanges", "text_of"]
+__all__ = ["TERMS_VERSION", "TextChanges", "text_change", "text_of"]
 
 TERMS_VERSION: Final = 1
 """Raised when the same text yields other terms, so that the lanes are built anew."""
@@ -38,15 +38,13 @@ class TextChanges:
 
     def add(self, before: MemoryState | None, after: MemoryState, touched: frozenset[str] | None) -> None:
         """Takes in one memory's change; `touched` names the groups that changed, None all."""
-        had, has = _is_read(before), _is_read(after)
-        if before is None:
-            if has:
-                self._fresh.append(text_of(after, self._rows))
-        elif has:
-            if not had or touched is None or touched & _READ:
-                self._changed.append(text_of(after, self._rows))
-        elif had:
-            self._changed.append((after.origin.position, after.position))
+        change = text_change(before, after, touched, self._rows)
+        if change is None:
+            return
+        if before is None and isinstance(change, texts.Text):
+            self._fresh.append(change)
+        else:
+            self._changed.append(change)
 
     def flush(self) -> None:
         """Writes what was collected. What becomes past is numbered in the order of the log."""
@@ -60,6 +58,16 @@ class TextChanges:
                 else:
                     texts.end_texts(self._tx, [change[0]], change[1], prefix=self._prefix)
             self._changed.clear()
+
+
+def text_change(
+    before: MemoryState | None, after: MemoryState, touched: frozenset[str] | None, rows: Rows
+) -> texts.Text | tuple[int, int] | None:
+    """What a change of state means for the lanes: a new text, its end (key and position), or nothing."""
+    had, has = _is_read(before), _is_read(after)
+    if has and (not had or touched is None or touched & _READ):
+        return text_of(after, rows)
+    return (after.origin.position, after.position) if had and not has else None
 
 
 def text_of(state: MemoryState, rows: Rows) -> texts.Text:

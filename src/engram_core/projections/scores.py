@@ -32,7 +32,7 @@ on_way (key, place) AS (
 place (key, place) AS MATERIALIZED (SELECT key, place FROM on_way WHERE place NOT IN (SELECT key FROM away))"""
 
 # Contradictions and supersessions are no closeness; relationships join their ends, and are none themselves.
-_NEIGHBOURS: Final = f"""
+_NEIGHBOURS: Final = """
 related (one, other) AS MATERIALIZED (
     SELECT s.key, o.key FROM memories r
     JOIN memories s ON s.id = json_extract(r.attributes, '$.subject_id')

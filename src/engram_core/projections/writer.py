@@ -11,18 +11,15 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from engram_core.projections import sides
 from engram_core.projections.indexing import TextChanges
 from engram_core.projections.rows import Rows, Transition, cleaned, is_bare, touched_groups
 from engram_core.projections.schema import TABLES
 from engram_core.state import MemoryState
-from engram_core.values import to_micros
-from engram_core.vocab import StoredStatus
 
 __all__ = ["RowWriter", "forget_rows"]
 
 _KEYS_KEPT: Final = 50_000
-_LIVE: Final = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
-_EMPTY: Final[dict[Any, Any]] = {}
 _OWNED_BY: Final = {"links": "source", "tags": "key", "supersessions": "old", "settled": "one"}
 
 
@@ -69,7 +66,7 @@ class RowWriter:
             touched = None if before is None or bare[0] != bare[1] else touched_groups(before, after)
             self._memory(transition, key)
             if touched is None or "tags" in touched or "absorbed" in touched:
-                self._diff("tags", _tags(before), _tags(after), key, after.position)
+                self._tags(before, after, key)
             if touched is None or "edges" in touched or "lifecycle" in touched:
                 edges.append((before, after, key))
             if touched is None or "lifecycle" in touched:
@@ -127,7 +124,7 @@ class RowWriter:
         self._updates.setdefault(columns, []).append((*values, key))
 
     def _external_ids(self, before: MemoryState | None, after: MemoryState, key: int) -> None:
-        old, new = _external(before), _external(after)
+        old, new = sides.external_ids(before), sides.external_ids(after)
         if old == new:
             return
         self._externals[0].extend((*pair, key) for pair in old)
@@ -135,34 +132,31 @@ class RowWriter:
 
     # -- what hangs on them -------------------------------------------------------------------------
 
-    def _diff(self, table: str, old: dict[Any, Any], new: dict[Any, Any], key: int, position: int) -> None:
-        """The difference of rows that name no other memory."""
-        self._removed[table].extend((position, tag, key) for tag in old if tag not in new)
-        self._added[table].extend((tag, key, position) for tag in new if tag not in old)
+    def _tags(self, before: MemoryState | None, after: MemoryState, key: int) -> None:
+        gone, come = sides.difference(sides.tags(before), sides.tags(after))
+        self._removed["tags"].extend((after.position, tag, key) for tag in gone)
+        self._added["tags"].extend((tag, key, after.position) for tag, _ in come)
 
     def _edges(self, changes: Iterable[tuple[MemoryState | None, MemoryState, int]]) -> None:
         """The differences of rows that name another memory, whose keys are looked up together."""
         found = []
         for before, after, key in changes:
-            for table, sides in _SIDES:
-                old, new = sides(before), sides(after)
-                if old == new:
-                    continue
-                gone = [pair for pair, value in old.items() if new.get(pair) != value]
-                come = [(pair, value) for pair, value in new.items() if old.get(pair) != value]
-                found.append((table, key, after.position, gone, come))
+            for table, held in sides.EDGES:
+                gone, come = sides.difference(held(before), held(after))
+                if gone or come:
+                    found.append((table, key, after.position, gone, come))
         self._look_up({pair[0] for _, _, _, gone, come in found for pair in (*gone, *(p for p, _ in come))})
         for table, key, position, gone, come in found:
             for other, what in gone:
                 target = self._keys.get(other)
                 if target is not None:
-                    self._removed[table].append((position, *_primary(table, key, target, what)))
+                    self._removed[table].append((position, *sides.primary(table, key, target, what)))
                 elif table == "links":
                     self._dangling[1].append((key, what, cleaned(other)))
             for (other, what), value in come:
                 target = self._keys.get(other)
                 if target is not None:
-                    self._added[table].append((*_primary(table, key, target, what), *value, position))
+                    self._added[table].append((*sides.primary(table, key, target, what), *value, position))
                 elif table == "links":
                     self._dangling[0].append((key, what, cleaned(other), *value))
 
@@ -223,54 +217,6 @@ class _Statements:
             found = f"UPDATE {self._prefix}memories SET {settings} WHERE key = ?"
             self._updates[columns] = found
         return found
-
-
-def _primary(table: str, key: int, other: int, what: str) -> tuple[Any, ...]:
-    """The primary key of a row between two memories."""
-    match table:
-        case "links":
-            return key, what, other
-        case "settled":
-            return key, other, what
-        case _:
-            return key, other
-
-
-def _tags(state: MemoryState | None) -> dict[str, None]:
-    if state is None or is_bare(state):
-        return _EMPTY
-    return dict.fromkeys(cleaned(tag) for tag in state.all_tags)
-
-
-def _external(state: MemoryState | None) -> tuple[tuple[str, str], ...]:
-    if state is None or is_bare(state) or state.lifecycle.stored not in _LIVE:
-        return ()
-    return tuple((cleaned(system), cleaned(id)) for system, id in state.external_ids)
-
-
-def _links(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
-    if state is None or not state.edges.links or is_bare(state):
-        return _EMPTY
-    return {(link.target, link.relation.value): (began,) for link, began in state.edges.links.items()}
-
-
-def _supersessions(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
-    if state is None or not state.lifecycle.superseded or is_bare(state):
-        return _EMPTY
-    return {(new, ""): (to_micros(effective_at),) for new, effective_at in state.lifecycle.superseded}
-
-
-def _settled(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
-    if state is None or is_bare(state):
-        return _EMPTY
-    resolved = state.edges.resolved.items()
-    return {
-        **{(other, "resolved"): (how.keep, how.position) for other, how in resolved},
-        **{(other, "distinct"): (None, None) for other in sorted(state.edges.distinct)},
-    }
-
-
-_SIDES: Final = (("links", _links), ("supersessions", _supersessions), ("settled", _settled))
 
 
 def forget_rows(tx: sqlite3.Connection, key: int, *, edges: bool) -> None:
