@@ -27,7 +27,7 @@ __all__ = ["event_store_machine"]
 _STREAMS = ("a", "b", "c")
 _MARKER = '{"erased":true}'
 
-Row: TypeAlias = tuple[str, NewEvent]
+_Row: TypeAlias = tuple[str, NewEvent]
 
 
 class _Veto(Exception):
@@ -73,7 +73,7 @@ class _Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[Row] = []
+        self.rows: list[_Row] = []
         self.calls: list[tuple[StreamAppend, ...]] = []
         self.ids = 0
         self.stores: list[EventStore] = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engram_core.testing.zoo.appends import APPENDS
+from engram_core.testing.zoo._appends import APPENDS
 from engram_core.testing.zoo.base import BrokenStore
-from engram_core.testing.zoo.reads import READS
-from engram_core.testing.zoo.records import RECORDS
-from engram_core.testing.zoo.wholes import WHOLES
+from engram_core.testing.zoo._reads import READS
+from engram_core.testing.zoo._records import RECORDS
+from engram_core.testing.zoo._wholes import WHOLES
 
 __all__ = ["APPENDS", "BROKEN_STORES", "READS", "RECORDS", "WHOLES", "BrokenStore"]
 
