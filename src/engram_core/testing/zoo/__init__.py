@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engram_core.testing.zoo._appends import APPENDS
-from engram_core.testing.zoo.base import BrokenStore
 from engram_core.testing.zoo._reads import READS
 from engram_core.testing.zoo._records import RECORDS
 from engram_core.testing.zoo._wholes import WHOLES
+from engram_core.testing.zoo.base import BrokenStore
 
 __all__ = ["APPENDS", "BROKEN_STORES", "READS", "RECORDS", "WHOLES", "BrokenStore"]
 
