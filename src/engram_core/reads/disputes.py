@@ -18,7 +18,7 @@ def _open(snapshot: Snapshot, here: str, there: str, since: str) -> str:
     return (
         f"{sql.recallable(here)} AND {sql.recallable(there)}"
         f" AND {here}.user_confirmed <= {since} AND {there}.user_confirmed <= {since}"
-        f" AND NOT EXISTS (SELECT 1 FROM settled r WHERE r.what = 'resolved' AND r.from_position >= {since}"
+        f" AND NOT EXISTS (SELECT 1 FROM settled r WHERE r.what = 'resolved' AND r.at >= {since}"
         f" AND ((r.one = {here}.key AND r.other = {there}.key) OR (r.one = {there}.key AND r.other = {here}.key)))"
     )
 
@@ -27,9 +27,9 @@ def disputed_sql(snapshot: Snapshot, alias: str) -> str:
     """SQL: the row is one side of an open contradiction."""
     return (
         f"(EXISTS (SELECT 1 FROM links d JOIN memories o ON o.key = d.target WHERE d.source = {alias}.key"
-        f" AND d.relation = 'contradicts' AND {_open(snapshot, alias, 'o', 'd.from_position')})"
+        f" AND d.relation = 'contradicts' AND {_open(snapshot, alias, 'o', 'd.began')})"
         f" OR EXISTS (SELECT 1 FROM links d JOIN memories o ON o.key = d.source WHERE d.target = {alias}.key"
-        f" AND d.relation = 'contradicts' AND {_open(snapshot, alias, 'o', 'd.from_position')}))"
+        f" AND d.relation = 'contradicts' AND {_open(snapshot, alias, 'o', 'd.began')}))"
     )
 
 
@@ -50,7 +50,7 @@ def disputes(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, list[int]]:
         rows = snapshot.all(
             f"SELECT h.key, o.key FROM json_each(:keys) j CROSS JOIN links d ON d.{near} = j.value"
             f" JOIN memories h ON h.key = d.{near} JOIN memories o ON o.key = d.{far}"
-            f" WHERE d.relation = 'contradicts' AND {_open(snapshot, 'h', 'o', 'd.from_position')}",
+            f" WHERE d.relation = 'contradicts' AND {_open(snapshot, 'h', 'o', 'd.began')}",
             {"keys": listed},
         )
         for here, there in rows:

@@ -93,19 +93,11 @@ def _signals(snapshot: Snapshot, found: Memory[Any]) -> Signals:
 
 
 def _neighbours(snapshot: Snapshot, id: str) -> int:
-    """Distinct memories that are recallable and next to it, after merges."""
+    """Distinct memories next to it, after merges."""
     web = Web(snapshot)
     start = web.start(id)
     assert start is not None
-    places = {step.there for step in web.steps([start], ways((*_CENTRAL, RELATIONSHIP), "both"))}
-    if not places:
-        return 0
-    (count,) = snapshot.one(
-        "SELECT count(*) FROM memories m WHERE m.key IN (SELECT value FROM json_each(:keys))"
-        f" AND {snapshot.sql.recallable('m')}",
-        {"keys": str(sorted(places))},
-    )
-    return int(count)
+    return len({step.there for step in web.steps([start], ways((*_CENTRAL, RELATIONSHIP), "both"))})
 
 
 def _read_sum(snapshot: Snapshot, key: int) -> tuple[float, datetime | None]:
