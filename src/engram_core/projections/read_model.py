@@ -14,6 +14,7 @@ from engram_core.kinds import KindRegistry
 from engram_core.policy import Limits, Policy
 from engram_core.ports import Projection
 from engram_core.projections import schema, tables, texts, views
+from engram_core.projections.checking import Check
 from engram_core.projections.filling import fill, write_rest
 from engram_core.projections.host import Host
 from engram_core.projections.indexing import TERMS_VERSION
@@ -146,6 +147,23 @@ class ReadModel:
             progress: Called with the events done, and all there are.
         """
         rebuild(self.host, self.codec, self.rows, {**self._stamps, "policy": self._policy}, progress)
+
+    def check(self, progress: Progress | None = None) -> list[str]:
+        """Compares every table with a replay of the log, and changes nothing.
+
+        Args:
+            progress: Called with the events done, and all there are.
+
+        Returns: What does not agree, in words; empty when all is well.
+        """
+        with self.host.reading() as tx:
+            position = self.position(tx)
+            check = Check(tx, self.rows)
+            for commit in Replay(self.host.store, self.codec, self.rows).commits(0, position):
+                check.take(commit)
+                if progress is not None:
+                    progress(commit.events[-1].position, position)
+            return check.end()
 
     def recompute_scores(self, tx: sqlite3.Connection, now: datetime) -> int:
         """Writes importance and retention of the whole space as of an instant; gives the number of memories."""
