@@ -44,6 +44,7 @@ from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.redaction import redacted
 from engram_core.similar import possible_conflicts, twin_of
 from engram_core.state import MemoryState, fold
+from engram_core.states import StateCache
 from engram_core.undoing import Undoing
 from engram_core.values import EvidenceRef, checked_instant
 from engram_core.vocab import ReceiptStatus
@@ -57,6 +58,7 @@ Refused: TypeAlias = Callable[[int, EngramError], None]
 """Is told of the place of a refused command in its submission, and why."""
 
 _ATTEMPTS = 8
+_RACED = "raced"  # another writer of the same log was faster; nobody but the engine decides again for that
 
 
 @frozen(kw_only=True)
@@ -134,7 +136,8 @@ class Engine:
             projections=options.projections,
         )
         self.accesses = AccessBuffer()
-        self._local = _Drained()
+        self._local = _Unfinished()
+        self.states = StateCache()
         self.desk = Desk(self)
         self.undoing = Undoing(self)
         self.erasing = Erasing(self)
@@ -262,13 +265,21 @@ class Engine:
         """Runs a decision under the write lock, again if another process wrote in between."""
         for left in reversed(range(_ATTEMPTS)):
             self._local.reads = ()
+            self._local.transitions = []
+            turn = 0
             try:
                 with self.host.transaction() as tx:
-                    return attempt(tx)
+                    turn = self.states.at(self.log.head())
+                    result = attempt(tx)
+                    head = self.log.head()
+                self.states.keep(turn, self._local.transitions, head)
+                return result
             except BaseException as error:
                 self.accesses.restore(self._local.reads)
-                if not (isinstance(error, ConcurrencyError) and error.code == "raced" and left):
+                if not (isinstance(error, ConcurrencyError) and error.code == _RACED and left):
                     raise
+            finally:
+                self.states.release(turn)
         raise AssertionError("unreachable")
 
     def write(
@@ -313,7 +324,11 @@ class Engine:
         expected = {
             entry.change.stream: work.version(entry.change.stream) for batch in batches for entry in batch.decided
         }
-        return self.log.append(batches, expected)
+        try:
+            return self.log.append(batches, expected)
+        except ConcurrencyError as error:
+            error.code = _RACED
+            raise
 
     def _project(self, work: Work, recorded: tuple[RecordedEvent, ...], key: str | None = None) -> None:
         by_stream: dict[str, list[RecordedEvent]] = {}
@@ -329,6 +344,7 @@ class Engine:
                 transitions.append(Transition(before, after))
         commands = () if key is None else ((key, recorded[0].batch_id),)
         self.read_model.apply(work.tx, Commit(recorded, tuple(transitions), commands))
+        self._local.transitions += transitions
 
     # -- one command --------------------------------------------------------------------------------
 
@@ -422,7 +438,10 @@ class Engine:
 
     def state_of(self, id: str) -> MemoryState | None:
         """A memory as its events left it, whoever may see it; None if there is none."""
-        return fold(self.log.stream(id), upcast=self.options.kinds.upcast)
+        found = self.states.get(id)
+        if found is None:
+            found = fold(self.log.stream(id), upcast=self.options.kinds.upcast)
+        return found
 
     def close(self) -> None:
         """Writes what is buffered and releases the store."""
@@ -434,10 +453,14 @@ class Engine:
                 self.store.close()
 
 
-class _Drained(threading.local):
-    """The reads that this thread took from the buffer for a write that is not yet done."""
+class _Unfinished(threading.local):
+    """What this thread's running write took from the buffer of reads, and what it made of memories."""
 
     reads: Sequence[Reads] = ()
+    transitions: list[Transition]
+
+    def __init__(self) -> None:
+        self.transitions = []
 
 
 class _Rehearsed(Exception):

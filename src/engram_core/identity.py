@@ -66,17 +66,15 @@ def fingerprint(
 
 def _canonical(value: Any) -> str:
     """Canonical JSON: sorted keys, no blanks outside of strings, and within them the normal form."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(float(value))
-        case str():
-            normal = _BLANKS.sub(" ", unicodedata.normalize("NFC", value)).strip()
-            return '"' + normal.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case Mapping():
-            return "{" + ",".join(f"{_canonical(str(k))}:{_canonical(value[k])}" for k in sorted(value)) + "}"
-        case _:
-            return "[" + ",".join(_canonical(item) for item in value) + "]"
+    if isinstance(value, str):
+        text = value if value.isascii() else unicodedata.normalize("NFC", value)
+        return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(float(value))
+    if isinstance(value, Mapping):
+        return "{" + ",".join([f"{_canonical(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
+    return "[" + ",".join([_canonical(item) for item in value]) + "]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 from uuid import UUID
 
 from engram_core.engine import Engine, Request, Result
@@ -12,6 +12,7 @@ from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesErr
 from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
+from engram_core.proposal import ProposalState
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
 from engram_core.values import Actor, EvidenceRef, text_problem
@@ -127,14 +128,23 @@ class Session(Verbs, View):
         """A `with` block whose verbs take effect together, as one batch, when it ends; or not at all if it raises."""
         return Recorder(self._kinds(), self._new_id, lambda requests: self._engine.submit(self._author, requests))
 
-    def proposal(self, title: str, *, rationale: str = "", evidence: Evidence = ()) -> Recorder:
+    @overload
+    def proposal(self, title: str, /, *, rationale: str = "", evidence: Evidence = ()) -> Recorder: ...
+    @overload
+    def proposal(self, p: ProposalState | Receipt | UUID, /) -> ProposalState: ...
+    def proposal(self, title: Any, /, *, rationale: str = "", evidence: Evidence = ()) -> Any:
         """A `with` block whose verbs become the drafts of one proposal when it ends, also for a user.
+
+        Given what names a proposal instead of a title (a UUID, a `Proposal`, a receipt), it reads that proposal, as
+        `View.proposal` does.
 
         Args:
             title: What it is about.
             rationale: Why it should be believed.
             evidence: What supports it as a whole.
         """
+        if not isinstance(title, str) or _is_uuid(title):
+            return super().proposal(title)
         refs = (evidence,) if isinstance(evidence, EvidenceRef) else tuple(evidence)
         engine, author = self._engine, self._author
 
@@ -248,6 +258,14 @@ class Session(Verbs, View):
         if not self._author.actor.is_user:
             raise ForbiddenError("only users export a subject", hint="ask a user")
         return export_subject(self._engine, memory_id(m))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 class _Many:

@@ -338,6 +338,8 @@ class _Folding:
                 setattr(self, name, getattr(start, name))
             self.absorbed = dict(start.absorbed)
             self.touched = dict(start.touched)
+        elif type(start.event) is MemoryCreated:
+            self.id, self.absorbed, self.touched = start.stream, {}, {}
         else:
             self.begin(start)
 

@@ -51,6 +51,8 @@ class Work:
     def __init__(self, engine: Engine, tx: sqlite3.Connection, author: Author | None) -> None:
         self.engine = engine
         self.tx = tx
+        self.now = engine.now()
+        self.head = engine.log.head()
         self._author = author
         self._before: dict[str, MemoryState | None] = {}
         self._after: dict[str, MemoryState | None] = {}
@@ -58,7 +60,10 @@ class Work:
         self._names: dict[str, str] = {}
         self.assume: Callable[[str], None] | None = None
         self._versions: dict[str, int] = {}
+        self._pending: dict[str, list[RecordedEvent]] = {}
+        self._counts: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
+        self._printed: tuple[MemoryCreated | None, str | None] = (None, None)
         self._externals: dict[tuple[str, str], str] = {}
 
     @contextmanager
@@ -74,6 +79,8 @@ class Work:
         """Drops what was decided so far, as a rehearsal is dropped; memories are as the log has them again."""
         self.decided.clear()
         self._after = dict(self._before)
+        self._pending.clear()
+        self._counts.clear()
         self.fingerprints.clear()
         self._externals.clear()
         self.assume = None
@@ -82,6 +89,9 @@ class Work:
         """Forgets what was read, because the log itself was changed."""
         self._before.clear()
         self._after.clear()
+        self._pending.clear()
+        self._counts.clear()
+        self.engine.states.clear()
 
     @property
     def author(self) -> Author:
@@ -99,14 +109,23 @@ class Work:
     def before(self, id: str) -> MemoryState | None:
         """A memory as it stands in the log."""
         if id not in self._before:
-            self._before[id] = self._after[id] = self.engine.state_of(id)
-            state = self._before[id]
-            self._versions[id] = 0 if state is None else state.revision
+            self._enter(id, self.engine.state_of(id))
         return self._before[id]
+
+    def begins(self, id: str) -> None:
+        """Says that an id was drawn for a memory that is to begin, so that nobody looks for it in the log."""
+        self._enter(id, None)
+
+    def _enter(self, id: str, state: MemoryState | None) -> None:
+        self._before[id] = self._after[id] = state
+        self._versions[id] = 0 if state is None else state.revision
 
     def state(self, id: str) -> MemoryState | None:
         """A memory as it will stand after what was decided so far."""
         self.before(id)
+        if pending := self._pending.pop(id, None):
+            upcast = self.engine.options.kinds.upcast
+            self._after[id] = fold(pending, self._after[id], upcast=upcast)
         return self._after[id]
 
     def visible(self, id: str) -> MemoryState | None:
@@ -163,8 +182,11 @@ class Work:
                 pass
         found = {id: state for id in ids if (state := self.visible(id)) is not None}
         taken: frozenset[str] = frozenset()
-        if isinstance(command, Remember) and self.state(command.memory_id) is not None:
-            taken = frozenset({command.memory_id})
+        if isinstance(command, Remember):
+            if not command.own_id and command.memory_id not in self._before:
+                self.begins(command.memory_id)
+            elif self.state(command.memory_id) is not None:
+                taken = frozenset({command.memory_id})
         return Known(found, leads_to, taken)
 
     def _reachable(self, start: str, relation: Relation) -> frozenset[str]:
@@ -254,7 +276,9 @@ class Work:
         """What the new memory says, as a digest; None when it can have no exact duplicate."""
         if created.redactions:
             return None
-        return fingerprint(
+        if self._printed[0] is created:
+            return self._printed[1]
+        digest = fingerprint(
             self.engine.options.kinds,
             kind=created.kind,
             attributes=created.attributes,
@@ -263,6 +287,8 @@ class Work:
             links=created.links,
             visibility=created.visibility,
         )
+        self._printed = (created, digest)
+        return digest
 
     def fingerprint_of(self, memory: MemoryState) -> str | None:
         """What a memory that is there says, as a digest."""
@@ -300,10 +326,8 @@ class Work:
             self.decided.append(Decided(change, self.author, occurred_at))
             if not self.is_memory(change.stream):
                 continue
-            before = self.state(change.stream)
-            self._after[change.stream] = fold(
-                (self._provisional(change, occurred_at, before),), before, upcast=self.engine.options.kinds.upcast
-            )
+            self.before(change.stream)
+            self._pending.setdefault(change.stream, []).append(self._provisional(change, occurred_at))
             if isinstance(change.event, MemoryCreated):
                 self._remembered(change.stream, change.event)
 
@@ -313,14 +337,16 @@ class Work:
         if (digest := self.fingerprint(created)) is not None:
             self.fingerprints.setdefault(digest, id)
 
-    def _provisional(self, change: Change, occurred_at: datetime, before: MemoryState | None) -> RecordedEvent:
-        """The event as it will be recorded, but for its place in the log."""
-        author = self.author
+    def _provisional(self, change: Change, occurred_at: datetime) -> RecordedEvent:
+        """The event as it will be recorded; its place and instant are those that the log will give it."""
+        author, stream = self.author, change.stream
+        version = self._counts.get(stream, self._versions[stream]) + 1
+        self._counts[stream] = version
         return RecordedEvent(
             change.event,
-            self.engine.log.head() + len(self.decided),
-            change.stream,
-            1 if before is None else before.revision + 1,
+            self.head + len(self.decided),
+            stream,
+            version,
             "",
             type(change.event).__name__,
             1,
@@ -328,7 +354,7 @@ class Work:
             "",
             None,
             occurred_at,
-            self.engine.now(),
+            self.now,
             author.actor.kind,
             author.actor,
             author.on_behalf_of,
