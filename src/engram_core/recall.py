@@ -79,8 +79,13 @@ class _Weights(NamedTuple):
 
     terms: dict[str, float]
     frequency: dict[str, int]
-    norms: tuple[float, ...]
     saturation: float
+    brevity: float
+    per_term: float
+
+    def norm(self, length: float) -> float:
+        """What a text of so many terms needs for half of the most that a term can add."""
+        return self.brevity + self.per_term * length
 
     def match(self, term: str, count: int, norm: float) -> float:
         """What a term adds to a text that holds it so often (BM25)."""
@@ -146,10 +151,11 @@ def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Wei
     rarest = sorted((count, at, term) for at, (term, count) in enumerate(frequency.items()) if count)[: policy.terms]
     mean = texts.length / texts.count if texts.count else 1.0
     return _Weights(
-        {term: math.log(1.0 + (texts.count - count + 0.5) / (count + 0.5)) for count, _, term in rarest},
-        frequency,
-        tuple(policy.saturation * (1.0 - policy.length + policy.length * length / mean) for length in LENGTHS),
-        policy.saturation,
+        terms={term: math.log(1.0 + (texts.count - count + 0.5) / (count + 0.5)) for count, _, term in rarest},
+        frequency=frequency,
+        saturation=policy.saturation,
+        brevity=policy.saturation * (1.0 - policy.length),
+        per_term=policy.saturation * policy.length / mean,
     )
 
 
@@ -159,20 +165,21 @@ def _gathered(texts: VisibleTexts, weights: _Weights, policy: RecallPolicy, limi
     known = scores.get
     read: list[str] = []
     left = policy.postings
+    norms = [weights.norm(length) for length in LENGTHS]
     for term in weights.terms:
         frequency = weights.frequency[term]
         if read and frequency > left and (len(scores) >= limit or frequency > _FAR * policy.postings):
-            once = [weights.match(term, 1, norm) for norm in weights.norms]
+            once = [weights.match(term, 1, norm) for norm in norms]
             for document in texts.holding(term, read):
                 if document in scores:
                     scores[document] += once[int(document[-1])]
             continue
         read.append(term)
         left -= frequency
-        single = {str(level): weights.match(term, 1, norm) for level, norm in enumerate(weights.norms)}
+        single = {str(level): weights.match(term, 1, norm) for level, norm in enumerate(norms)}
         for document, count in Counter(texts.places(term)).items():
             level = document[-1]
-            gain = single[level] if count == 1 else weights.match(term, count, weights.norms[int(level)])
+            gain = single[level] if count == 1 else weights.match(term, count, norms[int(level)])
             scores[document] = known(document, 0.0) + gain
     return scores
 
@@ -289,8 +296,7 @@ def _judged(
     found = texts.terms([one.row[0] for one in best])
     matches = []
     for one in best:
-        level, terms = found.get(one.row[0], (0, ""))
-        parts = _match_parts(level, terms, asked, weights, policy)
+        parts = _match_parts(found.get(one.row[0], ""), asked, weights, policy)
         if one.context:
             parts.append(("session", one.context))
         if one.named:
@@ -314,13 +320,11 @@ def _judged(
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
-def _match_parts(
-    level: int, terms: str, asked: Question, weights: _Weights, policy: RecallPolicy
-) -> list[tuple[str, float]]:
+def _match_parts(terms: str, asked: Question, weights: _Weights, policy: RecallPolicy) -> list[tuple[str, float]]:
     """What the text itself adds: each term, words side by side, and the best passage."""
     spaced = f" {terms} ".replace(" ", "  ").replace("\n", " \n ")
     counts = {term: count for term in weights.terms if (count := spaced.count(f" {term} "))}
-    norm = weights.norms[level]
+    norm = weights.norm(terms.count(" ") + terms.count("\n") + 1)
     parts = [(f'"{term}"', weights.match(term, count, norm)) for term, count in counts.items()]
     if len(counts) > 1 and policy.pair:
         side_by_side = sum(
@@ -332,8 +336,15 @@ def _match_parts(
             parts.append(("pairs", policy.pair * side_by_side))
     if counts and policy.passage:
         passage = max(
-            sum(weights.match(term, count, policy.saturation) for term in counts if (count := line.count(f" {term} ")))
-            for line in spaced.split("\n")
+            sum(weights.match(term, count, policy.saturation) for term, count in said.items())
+            for said in _counted(spaced, counts)
         )
         parts.append(("passage", policy.passage * passage))
     return parts
+
+
+def _counted(spaced: str, counts: dict[str, int]) -> Iterable[dict[str, int]]:
+    """How often each term of a text stands in each of its passages."""
+    if "\n" not in spaced:
+        return [counts]
+    return [{term: count for term in counts if (count := line.count(f" {term} "))} for line in spaced.split("\n")]

@@ -110,19 +110,18 @@ class VisibleTexts:
             found.append(self._one(sql, match=f'"{term}" AND ({either})'))
         return ",".join(filter(None, found)).split(",") if any(found) else []
 
-    def terms(self, keys: Sequence[int]) -> dict[int, tuple[int, str]]:
-        """The length level and the terms of these memories' texts."""
-        found: dict[int, tuple[int, str]] = {}
+    def terms(self, keys: Sequence[int]) -> dict[int, str]:
+        """The terms of these memories' texts."""
+        found: dict[int, str] = {}
         for lane in self._lanes:
             sql = (
-                "SELECT t.key, f.rowid % 10, f.terms FROM json_each(:keys) j"
+                "SELECT t.key, f.terms FROM json_each(:keys) j"
                 f" CROSS JOIN {lane.rows} t ON t.key = j.value {lane.joins}"
                 f" CROSS JOIN {lane.name} f ON f.rowid = t.document WHERE {lane.condition or 1}"
             )
             if lane.name in LANES:
                 sql += f" AND t.lane = {LANES.index(lane.name)}"
-            for key, level, terms in self.rows(sql, keys=json.dumps(keys)):
-                found[key] = (level, terms)
+            found.update(self.rows(sql, keys=json.dumps(keys)))
         return found
 
     def named(self, terms: Iterable[str]) -> list[tuple[str, int, int, int]]:

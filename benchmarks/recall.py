@@ -1,0 +1,201 @@
+"""What recall finds, and what it costs.
+
+    python benchmarks/recall.py speed [SIZE ...]       # questions over invented memories, beside plain FTS5
+    python benchmarks/recall.py quality PATH [UNIT …]  # a retrieval benchmark that lies outside this repository
+
+`quality` takes the folder of a benchmark with a `recallbench` package: `load(name)` gives collections of memories
+(id, text, timestamp, speaker) and queries, `evaluate(dataset, factory)` scores a system. Its data stay where they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import random
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from engram_core import Draft, Fact, MemorySpace, Person, user
+from engram_core.analysis import STOP_WORDS
+
+_STATEMENT = 500
+_OPENING = 80
+
+
+class System:
+    """The library as a benchmark sees it: memories in time order, each about its speaker, sessions by the day."""
+
+    def __init__(self) -> None:
+        self._space = MemorySpace.in_memory()
+        self._ids: dict[str, str] = {}
+
+    def index(self, items: Iterable[tuple[str, str, str | None, str | None]]) -> None:
+        """Remembers (id, text, ISO timestamp or None, speaker or None)."""
+        people: dict[str, str] = {}
+        days: dict[str, list[tuple[str, Draft]]] = {}
+        keeper = self._space.session(user("bench"))
+        for id, text, stamp, speaker in items:
+            if speaker and speaker not in people:
+                people[speaker] = str(keeper.remember(Person(full_name=speaker)).memory_id)
+            days.setdefault((stamp or "")[:10], []).append((id, _draft(text, stamp, people.get(speaker or ""))))
+        for day, drafts in days.items():
+            session = self._space.session(user("bench"), session_id=day or None)
+            report = session.remember_many([draft for _, draft in drafts])
+            for (id, _), receipt in zip(drafts, report.receipts, strict=True):
+                self._ids[str(receipt.memory_id)] = id
+        self._session = self._space.session(user("bench"), record=False)
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The benchmark's ids of the hits, best first."""
+        return [self._ids[hit.id] for hit in self._session.recall(query, limit=k, kind="fact")]
+
+    def close(self) -> None:
+        """Forgets all."""
+        self._space.close()
+
+
+def _draft(text: str, stamp: str | None, about: str | None) -> Draft:
+    opening, content = (text, "") if len(text) <= _STATEMENT else (text[:_OPENING], text)
+    at = datetime.fromisoformat(stamp) if stamp else None
+    return Draft(
+        Fact(statement=opening),
+        content=content,
+        links=[("about", about)] if about else [],
+        occurred_at=at if at is None or at.tzinfo else at.replace(tzinfo=UTC),
+        on_duplicate="create",
+        similar=False,
+    )
+
+
+def quality(path: str, units: Sequence[str]) -> None:
+    """Prints recall and nDCG at 10, for all queries and for each category."""
+    sys.path.insert(0, path)
+    bench = importlib.import_module("recallbench")
+    for unit in units:
+        result = bench.evaluate(bench.load(unit), System)
+        _say(f"{unit:<14}{_figures(result['overall'])}   p50 {result['latency_ms']['p50']:.1f} ms")
+        for category, figures in result["by_category"].items():
+            _say(f"    {category:<14}{_figures(figures)}   n {figures['n']}")
+
+
+def _figures(figures: dict[str, float]) -> str:
+    return f"R@10 {figures['recall@10']:.3f}   nDCG@10 {figures['ndcg@10']:.3f}"
+
+
+def speed(sizes: Sequence[int]) -> None:
+    """Prints the cost of adding and of asking, for the library and for hand-written FTS5 in the same run."""
+    for size in sizes:
+        texts = _invented(size)
+        questions = _questions(texts)
+        space = MemorySpace.in_memory()
+        started = time.process_time()
+        for day in range(0, size, 1_000):
+            session = space.session(user("bench"), session_id=f"day {day}")
+            session.remember_many([_draft(text, None, None) for text in texts[day : day + 1_000]])
+        added = time.process_time() - started
+        asker = space.session(user("bench"), record=False)
+        floor = _Floor()
+        started = time.process_time()
+        floor.index(texts)
+        plain = time.process_time() - started
+        _say(
+            f"{size:>9,} memories: added at {1e6 * added / size:.0f} µs each; text rows alone {1e6 * plain / size:.0f} µs"
+        )
+        ours = _percentiles(partial(asker.recall, kind="fact"), questions)
+        _say(f"          recall          {ours}")
+        _say(f"          FTS5, any word  {_percentiles(floor.search, questions)}")
+        space.close()
+
+
+class _Floor:
+    """FTS5 as one would write it by hand: porter stems, any word of the question but stop words, a narrow filter."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", isolation_level=None)
+        self._db.execute("CREATE TABLE rows (key INTEGER PRIMARY KEY, kind TEXT, status TEXT)")
+        self._db.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='porter unicode61')")
+
+    def index(self, texts: Sequence[str]) -> None:
+        for at in range(0, len(texts), 1_000):
+            self._db.execute("BEGIN")
+            part = list(enumerate(texts[at : at + 1_000], at))
+            self._db.executemany("INSERT INTO rows VALUES (?, 'fact', 'active')", [(key,) for key, _ in part])
+            self._db.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", part)
+            self._db.execute("COMMIT")
+
+    def search(self, text: str) -> list[Any]:
+        words = " OR ".join(f'"{word}"' for word in text.rstrip("?").split() if word not in STOP_WORDS)
+        return self._db.execute(
+            "SELECT r.key, bm25(texts) AS score FROM texts JOIN rows r ON r.key = texts.rowid"
+            " WHERE texts MATCH ? AND r.kind = 'fact' AND r.status = 'active' ORDER BY score LIMIT 10",
+            (words,),
+        ).fetchall()
+
+
+def _invented(size: int, seed: int = 1) -> list[str]:
+    """Texts of 20 to 40 words; a few words are very common, most are rare, as in any language."""
+    rng = random.Random(seed)
+    words = [word for word in sorted(STOP_WORDS) if word.isalpha()]
+    rng.shuffle(words)
+    known = set(words)
+    while len(words) < 40_000:
+        syllables = rng.randint(2, 4)
+        word = "".join(rng.choice("bcdfghjklmnprstvwz") + rng.choice("aeiou") for _ in range(syllables))
+        word += rng.choice(("", "n", "s", "t", "r", "ing", "ed"))
+        if word not in known:
+            known.add(word)
+            words.append(word)
+    weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(words))))
+    return [" ".join(rng.choices(words, cum_weights=weights, k=rng.randint(20, 40))) for _ in range(size)]
+
+
+def _questions(texts: Sequence[str], count: int = 300, seed: int = 2) -> list[str]:
+    rng = random.Random(seed)
+    questions = []
+    for text in rng.choices(texts, k=count):
+        words = [word for word in text.split() if word not in STOP_WORDS]
+        asked = rng.sample(words, min(len(words), rng.randint(2, 5)))
+        questions.append(f"what did they say about {' and the '.join(asked)}?")
+    return questions
+
+
+def _percentiles(ask: Callable[[str], object], questions: Sequence[str]) -> str:
+    for question in questions[:20]:
+        ask(question)
+    taken = []
+    for question in questions:
+        started = time.process_time()
+        ask(question)
+        taken.append(1e3 * (time.process_time() - started))
+    taken.sort()
+    at = {share: taken[min(len(taken) - 1, int(share * len(taken)))] for share in (0.5, 0.95, 0.99)}
+    return f"p50 {at[0.5]:.2f}   p95 {at[0.95]:.2f}   p99 {at[0.99]:.2f}   max {taken[-1]:.2f} ms"
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = parser.add_subparsers(dest="part", required=True)
+    fast = parts.add_parser("speed")
+    fast.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
+    good = parts.add_parser("quality")
+    good.add_argument("path")
+    good.add_argument("units", nargs="*", default=["turn", "fact", "session"])
+    chosen = parser.parse_args()
+    if chosen.part == "speed":
+        speed(chosen.sizes)
+    else:
+        quality(chosen.path, chosen.units)
+
+
+if __name__ == "__main__":
+    main()
