@@ -21,6 +21,7 @@ from engram_core.projections.indexing import TERMS_VERSION
 from engram_core.projections.rebuilding import Progress, rebuild
 from engram_core.projections.replay import Replay
 from engram_core.projections.rows import Commit, Rows, Transition, is_bare, is_memory_stream
+from engram_core.projections.running import Following, Parked, Runner
 from engram_core.projections.scores import recompute_scores
 from engram_core.projections.writer import RowWriter, forget_rows
 from engram_core.state import MemoryState, fold
@@ -48,7 +49,7 @@ class ReadModel:
         kinds: KindRegistry,
         policy: Policy,
         limits: Limits | None = None,
-        projections: Sequence[Projection] = (),
+        projections: Sequence[Projection | Following] = (),
     ) -> None:
         self.host = host
         self.codec = codec
@@ -62,7 +63,7 @@ class ReadModel:
             "decay": _digest((*policy.decay.items(), *((spec.kind, spec.decay) for spec in kinds))),
             "store": str(host.store.store_id),
         }
-        self._projections = tuple(projections)
+        self._runner = Runner(host, codec, projections)
 
     # -- following the log --------------------------------------------------------------------------
 
@@ -78,6 +79,7 @@ class ReadModel:
             self.host.withdraw()
             self._prepare()
         self.host.attach(self.catch_up)
+        self._runner.prepare()
 
     def _prepare(self) -> None:
         with self.host.reading() as tx:
@@ -125,18 +127,31 @@ class ReadModel:
         writer.add(_once(commit.transitions))
         writer.flush()
         write_rest(tx, (commit,))
+        self._runner.apply_inline(tx, events)
 
     def catch_up(self, tx: sqlite3.Connection) -> None:
         """Takes in all that the log holds beyond the tables' position."""
         position = self.position(tx)
         if position < self.host.store.head():
-            fill(tx, Replay(self.host.store, self.codec, self.rows), self.rows, position)
+            replay = Replay(self.host.store, self.codec, self.rows)
+            fill(tx, replay, self.rows, position, after_page=self._runner.catch_up_inline)
 
     def position(self, tx: sqlite3.Connection) -> int:
         """The last position of the log that the tables hold."""
         found = tx.execute("SELECT value FROM meta WHERE name = 'position'").fetchone()
         position: int = found[0]
         return position
+
+    def follow(self) -> int:
+        """Brings the application's following projections up to the head; gives the number of events they took in.
+
+        Raises: ProjectionError when one fails that was not told to park what it cannot take.
+        """
+        return self._runner.follow()
+
+    def parked(self) -> list[Parked]:
+        """What following projections could not take in."""
+        return self._runner.parked()
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Builds every table anew from the log and puts them in the place of the present ones.
