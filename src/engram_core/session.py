@@ -128,11 +128,11 @@ class Session(Verbs, View):
         """A `with` block whose verbs take effect together, as one batch, when it ends; or not at all if it raises."""
         return Recorder(self._kinds(), self._new_id, lambda requests: self._engine.submit(self._author, requests))
 
-    @overload
-    def proposal(self, title: str, /, *, rationale: str = "", evidence: Evidence = ()) -> Recorder: ...
+    @overload  # type: ignore[override] # beside reading one, a session opens one
+    def proposal(self, title: str, *, rationale: str = "", evidence: Evidence = ()) -> Recorder: ...
     @overload
     def proposal(self, p: ProposalState | Receipt | UUID, /) -> ProposalState: ...
-    def proposal(self, title: Any, /, *, rationale: str = "", evidence: Evidence = ()) -> Any:
+    def proposal(self, title: Any, *, rationale: str = "", evidence: Evidence = ()) -> Any:
         """A `with` block whose verbs become the drafts of one proposal when it ends, also for a user.
 
         Given what names a proposal instead of a title (a UUID, a `Proposal`, a receipt), it reads that proposal, as

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from engram_core.analysis import document
+from engram_core.audience import sees_all
 from engram_core.decider import Context
 from engram_core.events import MemoryCreated
 from engram_core.identity import word_set
+from engram_core.projections.lanes import VisibleTexts
 from engram_core.receipts import PossibleConflict
 from engram_core.values import to_micros
 from engram_core.work import Work
@@ -79,8 +85,43 @@ def possible_conflicts(
 
 
 def _overlapping(work: Work, created: MemoryCreated, ctx: Context) -> list[PossibleConflict]:
-    """Memories of the same kind whose words overlap with the new one's; candidates come from the text index."""
-    return []
+    """Memories of the same kind whose words overlap with the new one's, the most alike first.
+
+    Whoever shares a share t of n words with the new one holds one of its n − t·n + 1 rarest terms at least: only the
+    texts of those are looked at.
+    """
+    review = ctx.policy.review
+    texts = _texts(ctx, created.kind, created.attributes, created.title, created.content)
+    words = word_set(texts)
+    if not words:
+        return []
+    visible = VisibleTexts(work.tx, readable="" if sees_all(work.viewer) else work.sees("{row}"))
+    frequencies = visible.frequencies(list(dict.fromkeys(document(*texts).split())))
+    rarest = sorted((count, term) for term, count in frequencies.items() if count)
+    shared: Counter[str] = Counter()
+    for _, term in rarest[: int((1.0 - review.similar) * len(words)) + 1]:
+        shared.update({place[:-1] for place in visible.places(term)})
+    keys = [int(key) for key, _ in sorted(shared.items(), key=lambda item: (-item[1], int(item[0])))[:_CANDIDATES]]
+    found = []
+    for id, attributes, title, content in work.tx.execute(
+        "SELECT m.id, m.attributes, m.title, m.content FROM json_each(?) j CROSS JOIN memories m ON m.key = j.value"
+        f" WHERE m.kind = ? AND m.stored = 'active' AND {work.sees('m')}",
+        (json.dumps(keys), created.kind),
+    ):
+        theirs = word_set(_texts(ctx, created.kind, json.loads(attributes), title, content))
+        overlap = len(words & theirs) / len(words | theirs)
+        if overlap >= review.similar:
+            found.append((-overlap, id))
+    return [
+        PossibleConflict(memory_id=id, reason="similar", overlap=-negative, hint="edit it, or supersede it")
+        for negative, id in sorted(found)[: review.similar_reported]
+    ]
 
 
-_ = (word_set, _CANDIDATES)
+def _texts(ctx: Context, kind: str, raw: Mapping[str, Any], title: str | None, content: str) -> list[str]:
+    """The texts of a memory on which its likeness is measured."""
+    listed = [title or "", content]
+    for name in ctx.kinds.spec(kind).text_fields:
+        value = raw.get(name)
+        listed += [value] if isinstance(value, str) else list(value or ())
+    return [text for text in listed if text]
