@@ -159,7 +159,8 @@ _OTHERS: Final = (
     ),
     (
         "CREATE TABLE {p}drafts (proposal TEXT NOT NULL, number INTEGER NOT NULL, memory_id TEXT NOT NULL,"
-        " begins INTEGER NOT NULL, base INTEGER NOT NULL, status TEXT NOT NULL, digest TEXT, PRIMARY KEY (proposal, number)) WITHOUT ROWID"
+        " begins INTEGER NOT NULL, base INTEGER NOT NULL, status TEXT NOT NULL, digest TEXT,"
+        " PRIMARY KEY (proposal, number)) WITHOUT ROWID"
     ),
     "CREATE TABLE {p}batches (batch_id TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE {p}commands (command_key TEXT PRIMARY KEY, batch_id TEXT NOT NULL) WITHOUT ROWID",
