@@ -27,7 +27,7 @@ from engram_core.events import (
 from engram_core.log import Author
 from engram_core.memory import decide
 from engram_core.projections.proposals import draft_digest
-from engram_core.proposal import DraftState, ProposalState, check_decision, fold_proposal, proposal_stream
+from engram_core.proposal import Proposal, ProposedChange, check_decision, fold_proposal, proposal_stream
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.values import Actor, EvidenceRef
 from engram_core.vocab import ArchiveReason, LifetimeKind, ReceiptStatus
@@ -119,7 +119,7 @@ class Desk:
         if row is None:
             return
         state = self.state(row[0])
-        draft = None if state is None else state.drafts.get(row[1])
+        draft = None if state is None else state.draft(row[1])
         if draft is None or draft.command is None:
             return
         ctx = self.engine.context(work.author, now, draft.drafted_at)
@@ -147,7 +147,7 @@ class Desk:
 
         return self.engine.transact(attempt)
 
-    def _merge(self, work: Work, state: ProposalState, draft: DraftState, now: datetime, *, confirm: bool) -> None:
+    def _merge(self, work: Work, state: Proposal, draft: ProposedChange, now: datetime, *, confirm: bool) -> None:
         from engram_core.engine import Request
 
         command = draft.command
@@ -234,7 +234,7 @@ class Desk:
 
         return self.engine.transact(attempt)
 
-    def _close(self, work: Work, state: ProposalState, drafts: Sequence[DraftState]) -> Receipt:
+    def _close(self, work: Work, state: Proposal, drafts: Sequence[ProposedChange]) -> Receipt:
         receipt = Receipt(
             status=ReceiptStatus.CHANGED,
             proposal_id=state.id,
@@ -274,11 +274,11 @@ class Desk:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def state(self, proposal_id: str) -> ProposalState | None:
+    def state(self, proposal_id: str) -> Proposal | None:
         """A proposal as its events left it; None if there is none."""
         return fold_proposal(self.engine.log.stream(proposal_stream(proposal_id)))
 
-    def _readable(self, work: Work, proposal_id: str) -> ProposalState:
+    def _readable(self, work: Work, proposal_id: str) -> Proposal:
         state = self.state(proposal_id)
         if state is None or not (work.viewer.is_user or state.author == work.viewer):
             raise NotFoundError(f"there is no proposal {proposal_id}", proposal_id=proposal_id)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
 from attrs import evolve as replaced
-from attrs import field, frozen
+from attrs import frozen
 
 from engram_core.commands import Command
 from engram_core.errors import ForbiddenError, IllegalTransitionError, InvalidAttributesError, Problem
@@ -25,7 +25,7 @@ from engram_core.events import (
 from engram_core.values import Actor, EvidenceRef
 from engram_core.vocab import ActorKind, ProposalStatus
 
-__all__ = ["DraftState", "ProposalState", "check_decision", "fold_proposal", "is_proposal_stream", "proposal_stream"]
+__all__ = ["Proposal", "ProposedChange", "check_decision", "fold_proposal", "is_proposal_stream", "proposal_stream"]
 
 _PREFIX = "$proposal/"
 
@@ -40,8 +40,8 @@ def is_proposal_stream(stream: str) -> bool:
     return stream.startswith(_PREFIX)
 
 
-@frozen(kw_only=True)
-class DraftState:
+@frozen(kw_only=True, repr=False)
+class ProposedChange:
     """One command of a proposal.
 
     Attributes:
@@ -60,9 +60,13 @@ class DraftState:
     drafted_at: datetime
     status: ProposalStatus = ProposalStatus.OPEN
 
+    def __repr__(self) -> str:
+        asked = "erased" if self.command is None else repr(self.command)
+        return f"<draft {self.number} on {self.memory_id} at revision {self.base_revision}, {self.status}: {asked}>"
+
 
 @frozen(kw_only=True)
-class ProposalState:
+class Proposal:
     """A proposal as its events left it.
 
     Attributes:
@@ -70,7 +74,7 @@ class ProposalState:
         author: Who asks; None once everything of his is erased.
         title, rationale, evidence: What he says.
         status: open, merged, rejected, withdrawn or undone.
-        drafts: Its drafts by number.
+        drafts: Its drafts, by number.
         session_id, client: Through what he asked.
         opened_at: When.
         decided_at, decided_by, note: When, by whom and with which words it was closed.
@@ -85,7 +89,7 @@ class ProposalState:
     rationale: str = ""
     evidence: tuple[EvidenceRef, ...] = ()
     status: ProposalStatus = ProposalStatus.OPEN
-    drafts: Mapping[int, DraftState] = field(factory=dict)
+    drafts: tuple[ProposedChange, ...] = ()
     session_id: str | None = None
     client: str | None = None
     opened_at: datetime
@@ -95,21 +99,25 @@ class ProposalState:
     batch_id: str | None = None
     revision: int = 0
 
-    def open_drafts(self) -> tuple[DraftState, ...]:
+    def open_drafts(self) -> tuple[ProposedChange, ...]:
         """The drafts that nobody has decided yet, in order."""
-        return tuple(d for _, d in sorted(self.drafts.items()) if d.status is ProposalStatus.OPEN)
+        return tuple(draft for draft in self.drafts if draft.status is ProposalStatus.OPEN)
+
+    def draft(self, number: int) -> ProposedChange | None:
+        """The draft of a number; None if there is none."""
+        return next((draft for draft in self.drafts if draft.number == number), None)
 
 
-def fold_proposal(events: Iterable[RecordedEvent], state: ProposalState | None = None) -> ProposalState | None:
+def fold_proposal(events: Iterable[RecordedEvent], state: Proposal | None = None) -> Proposal | None:
     """The state of a proposal after some more events of its stream. Total, like every fold."""
     for recorded in events:
         state = _evolve(state, recorded)
     return state
 
 
-def _evolve(state: ProposalState | None, recorded: RecordedEvent) -> ProposalState:
+def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
     if state is None:
-        state = ProposalState(
+        state = Proposal(
             id=recorded.stream.removeprefix(_PREFIX),
             author=recorded.actor,
             author_kind=recorded.actor_kind,
@@ -122,17 +130,17 @@ def _evolve(state: ProposalState | None, recorded: RecordedEvent) -> ProposalSta
         case ProposalOpened(title=title, rationale=rationale, evidence=evidence):
             return replaced(state, title=title, rationale=rationale, evidence=evidence)
         case DraftAdded() as added:
-            draft = DraftState(
+            draft = ProposedChange(
                 number=added.draft,
                 command=added.command,
                 memory_id=added.memory_id,
                 base_revision=added.base_revision,
                 drafted_at=added.drafted_at,
             )
-            return replaced(state, author=state.author or recorded.actor, drafts={**state.drafts, added.draft: draft})
+            return replaced(state, author=state.author or recorded.actor, drafts=(*state.drafts, draft))
         case ErasedPayload(type="DraftAdded"):
             number = len(state.drafts) + 1
-            erased = DraftState(
+            erased = ProposedChange(
                 number=number,
                 command=None,
                 memory_id=recorded.owner,
@@ -140,13 +148,10 @@ def _evolve(state: ProposalState | None, recorded: RecordedEvent) -> ProposalSta
                 drafted_at=recorded.occurred_at,
                 status=ProposalStatus.WITHDRAWN,
             )
-            return replaced(state, drafts={**state.drafts, number: erased})
+            return replaced(state, drafts=(*state.drafts, erased))
         case ProposalRebased(bases=bases):
-            drafts = dict(state.drafts)
-            for number, base in bases:
-                if number in drafts:
-                    drafts[number] = replaced(drafts[number], base_revision=base)
-            return replaced(state, drafts=drafts)
+            moved = dict(bases)
+            return _changed(state, lambda d: replaced(d, base_revision=moved.get(d.number, d.base_revision)))
         case ProposalMerged(drafts=numbers):
             return _closed(state, recorded, numbers, ProposalStatus.MERGED, batch_id=recorded.batch_id)
         case ProposalRejected(drafts=numbers, note=note):
@@ -157,27 +162,30 @@ def _evolve(state: ProposalState | None, recorded: RecordedEvent) -> ProposalSta
             before, after = ProposalStatus.MERGED, ProposalStatus.UNDONE
             if redo:
                 before, after = after, before
-            drafts = {n: replaced(d, status=after) if d.status is before else d for n, d in state.drafts.items()}
-            return replaced(state, status=after, drafts=drafts)
+            turned = _changed(state, lambda d: replaced(d, status=after) if d.status is before else d)
+            return replaced(turned, status=after)
         case _:
             return state
 
 
-def _open(state: ProposalState) -> tuple[int, ...]:
+def _open(state: Proposal) -> tuple[int, ...]:
     return tuple(draft.number for draft in state.open_drafts())
 
 
+def _changed(state: Proposal, change: Callable[[ProposedChange], ProposedChange]) -> Proposal:
+    return replaced(state, drafts=tuple(change(draft) for draft in state.drafts))
+
+
 def _closed(
-    state: ProposalState, recorded: RecordedEvent, numbers: Iterable[int], status: ProposalStatus, **fields: Any
-) -> ProposalState:
+    state: Proposal, recorded: RecordedEvent, numbers: Iterable[int], status: ProposalStatus, **fields: Any
+) -> Proposal:
     """Drafts get a status; the proposal is closed as soon as none is open, as merged if any of them was."""
     decided = set(numbers)
-    drafts = {
-        n: replaced(d, status=status) if n in decided and d.status is ProposalStatus.OPEN else d
-        for n, d in state.drafts.items()
-    }
-    state = replaced(state, drafts=drafts, **fields)
-    left = {draft.status for draft in drafts.values()}
+    state = _changed(
+        replaced(state, **fields),
+        lambda d: replaced(d, status=status) if d.number in decided and d.status is ProposalStatus.OPEN else d,
+    )
+    left = {draft.status for draft in state.drafts}
     if ProposalStatus.OPEN in left:
         return state
     final = ProposalStatus.MERGED if ProposalStatus.MERGED in left else status
@@ -185,8 +193,8 @@ def _closed(
 
 
 def check_decision(
-    state: ProposalState, actor: Actor, only: Iterable[int] | None, *, own: bool = False
-) -> tuple[DraftState, ...]:
+    state: Proposal, actor: Actor, only: Iterable[int] | None, *, own: bool = False
+) -> tuple[ProposedChange, ...]:
     """The open drafts that a decision is about.
 
     Args:

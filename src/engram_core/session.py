@@ -12,7 +12,7 @@ from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesErr
 from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
-from engram_core.proposal import ProposalState
+from engram_core.proposal import Proposal
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
 from engram_core.values import Actor, EvidenceRef, text_problem
@@ -131,7 +131,7 @@ class Session(Verbs, View):
     @overload  # type: ignore[override] # beside reading one, a session opens one
     def proposal(self, title: str, *, rationale: str = "", evidence: Evidence = ()) -> Recorder: ...
     @overload
-    def proposal(self, p: ProposalState | Receipt | UUID, /) -> ProposalState: ...
+    def proposal(self, p: Proposal | Receipt | UUID, /) -> Proposal: ...
     def proposal(self, title: Any, *, rationale: str = "", evidence: Evidence = ()) -> Any:
         """A `with` block whose verbs become the drafts of one proposal when it ends, also for a user.
 

@@ -11,7 +11,7 @@ from engram_core.engine import Engine
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.filters import Filters, Span, id_of
 from engram_core.kinds import Attributes
-from engram_core.proposal import ProposalState
+from engram_core.proposal import Proposal
 from engram_core.reads import asking, changes, figures, graph, listing, past, queue, reasons
 from engram_core.reads import proposals as desks
 from engram_core.reads.memories import memory as one
@@ -260,12 +260,12 @@ class View:
 
     def proposals(
         self, *, status: ProposalStatus | str | None = "open", limit: int = 1_000, after: str | None = None
-    ) -> Page[ProposalState]:
+    ) -> Page[Proposal]:
         """The proposals that stand so, oldest first; non-users see their own alone."""
         with self._snapshot() as snapshot:
             return desks.proposals(snapshot, status=status, limit=limit, after=after)
 
-    def proposal(self, p: object, /) -> ProposalState:
+    def proposal(self, p: object, /) -> Proposal:
         """One proposal, by its id, by itself or by the receipt that opened it.
 
         Raises: NotFoundError.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from engram_core.errors import InvalidAttributesError, NotFoundError, Problem
-from engram_core.proposal import ProposalState, fold_proposal, proposal_stream
+from engram_core.proposal import Proposal, fold_proposal, proposal_stream
 from engram_core.reads.listing import Cursor, check_limit, read_cursor, write_cursor
 from engram_core.reads.snapshot import Snapshot, can_exist
 from engram_core.results.listings import Page
@@ -18,7 +18,7 @@ _MINE = "(:everybody OR p.author = :viewer)"
 
 def proposals(
     snapshot: Snapshot, *, status: ProposalStatus | str | None = "open", limit: int = 1_000, after: str | None = None
-) -> Page[ProposalState]:
+) -> Page[Proposal]:
     """One page of the proposals, oldest first.
 
     Args:
@@ -45,7 +45,7 @@ def proposals(
             "status": wanted,
         },
     )
-    found: list[tuple[int, ProposalState]] = []
+    found: list[tuple[int, Proposal]] = []
     for id, opened_at in rows:
         state = _state(snapshot, id)
         if state is not None and wanted in {None, state.status}:
@@ -59,7 +59,7 @@ def proposals(
     return Page(tuple(state for _, state in found), following)
 
 
-def proposal(snapshot: Snapshot, id: str) -> ProposalState:
+def proposal(snapshot: Snapshot, id: str) -> Proposal:
     """One proposal.
 
     Raises: NotFoundError for one that is absent, and for another's.
@@ -76,7 +76,7 @@ def proposal(snapshot: Snapshot, id: str) -> ProposalState:
     return state
 
 
-def _state(snapshot: Snapshot, id: str) -> ProposalState | None:
+def _state(snapshot: Snapshot, id: str) -> Proposal | None:
     known = snapshot.known
     events = [event for event in snapshot.library.log.stream(proposal_stream(id)) if event.position <= known]
     state = fold_proposal(events)
