@@ -244,8 +244,22 @@ class VisibleTexts:
         present, ended = self._asked(_BY_THEN), self._asked(_UNTIL_THEN)
         lanes = [_Lane(name, "texts", *present) for name in LANES if not self._readable or name != LANES[1]]
         past = _Lane(PAST_LANE, "past_texts", *ended)
-        self._add(lanes[0])
+        if self._readable or self._still or not self._subtract():
+            self._add(lanes[0])
         return [*lanes, past] if self._add(past) else lanes
+
+    def _subtract(self) -> bool:
+        """Counts the present texts that began by then as all but the later ones, where these are fewer."""
+        ((last,),) = self.rows("SELECT max(from_position) FROM texts")
+        if last is None or 2 * self._parameters["known"] < last:
+            return False
+        ((texts, length),) = self.rows("SELECT sum(texts), sum(length) FROM text_totals")
+        ((more, longer),) = self.rows(
+            "SELECT count(*), coalesce(sum(length), 0) FROM texts WHERE from_position > :known"
+        )
+        self.count += texts - more
+        self.length += length - longer
+        return True
 
     def _add(self, lane: _Lane) -> int:
         ((texts, length),) = self.rows(

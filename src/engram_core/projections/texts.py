@@ -48,6 +48,7 @@ _TABLES: Final = """
 CREATE TABLE {p}texts (
     key INTEGER PRIMARY KEY, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
     document INTEGER NOT NULL, from_position INTEGER NOT NULL);
+CREATE INDEX {p}texts_from ON {p}texts (from_position, length);
 CREATE INDEX {p}texts_guarded ON {p}texts (lane, audience, length) WHERE lane > 0;
 CREATE TABLE {p}past_texts (
     row INTEGER PRIMARY KEY, key INTEGER NOT NULL, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
