@@ -266,13 +266,15 @@ class Engine:
         for left in reversed(range(_ATTEMPTS)):
             self._local.reads = ()
             self._local.transitions = []
+            self._local.looked_at = {}
             turn = 0
             try:
                 with self.host.transaction() as tx:
                     turn = self.states.at(self.log.head())
                     result = attempt(tx)
                     head = self.log.head()
-                self.states.keep(turn, self._local.transitions, head)
+                changed = {t.after.id: t.after for t in self._local.transitions}
+                self.states.keep(turn, {**self._local.looked_at, **changed}, head)
                 return result
             except BaseException as error:
                 self.accesses.restore(self._local.reads)
@@ -441,7 +443,14 @@ class Engine:
         found = self.states.get(id)
         if found is None:
             found = fold(self.log.stream(id), upcast=self.options.kinds.upcast)
+            if found is not None:
+                self._local.looked_at[id] = found
         return found
+
+    def forget(self) -> None:
+        """Drops every folded memory, because payloads of the log were replaced."""
+        self.states.clear()
+        self._local.looked_at.clear()
 
     def close(self) -> None:
         """Writes what is buffered and releases the store."""
@@ -454,13 +463,13 @@ class Engine:
 
 
 class _Unfinished(threading.local):
-    """What this thread's running write took from the buffer of reads, and what it made of memories."""
+    """What this thread's running write took from the buffer of reads, looked at, and made of memories."""
 
     reads: Sequence[Reads] = ()
-    transitions: list[Transition]
 
     def __init__(self) -> None:
-        self.transitions = []
+        self.transitions: list[Transition] = []
+        self.looked_at: dict[str, MemoryState] = {}
 
 
 class _Rehearsed(Exception):

@@ -12,6 +12,7 @@ from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesErr
 from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
+from engram_core.policy import number_problem
 from engram_core.proposal import Proposal
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
@@ -112,8 +113,8 @@ class Session(Verbs, View):
         """
         if on_error not in ("stop", "skip"):
             raise InvalidAttributesError("remember_many", [Problem("on_error", 'must be "stop" or "skip"')])
-        if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= 10_000:
-            raise InvalidAttributesError("remember_many", [Problem("batch", "must be 1 to 10,000")])
+        if problem := number_problem(batch, low=1, high=10_000):
+            raise InvalidAttributesError("remember_many", [Problem("batch", problem)])
         many = _Many(self, skip=on_error == "skip")
         for item in items:
             many.add(item)

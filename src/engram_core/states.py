@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from threading import Lock, get_ident
 
-from engram_core.projections.rows import Transition
 from engram_core.state import MemoryState
 
 __all__ = ["StateCache"]
@@ -50,15 +49,15 @@ class StateCache:
         """A memory, if it is here and this thread has its turn."""
         return self._states.get(id) if self._holder == get_ident() else None
 
-    def keep(self, turn: int, transitions: Sequence[Transition], position: int) -> None:
-        """Takes in what the commit of a turn made of memories, unless another turn has begun since."""
+    def keep(self, turn: int, states: Mapping[str, MemoryState], position: int) -> None:
+        """Takes in memories as the commit of a turn left them, unless another turn has begun since."""
         with self._lock:
             if turn != self._turn:
                 return
             self._position = position
-            for transition in transitions:
-                self._states[transition.after.id] = transition.after
-                self._states.move_to_end(transition.after.id)
+            for id, state in states.items():
+                self._states[id] = state
+                self._states.move_to_end(id)
             while len(self._states) > self._capacity:
                 self._states.popitem(last=False)
 

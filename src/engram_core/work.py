@@ -91,7 +91,7 @@ class Work:
         self._after.clear()
         self._pending.clear()
         self._counts.clear()
-        self.engine.states.clear()
+        self.engine.forget()
 
     @property
     def author(self) -> Author:
