@@ -227,14 +227,14 @@ class Engine:
         found: list[tuple[Result, tuple[Any, ...]]] = []
 
         def attempt(tx: sqlite3.Connection) -> None:
-            before = set(queue())
+            before = {_names(row) for row in queue()}
             work = Work(self, tx, author)
             now = self.now()
             if not author.actor.is_user and not self._allows(work, cleaned):
                 result = self.desk.propose(work, cleaned, now)
             else:
                 result = self.write(work, self._decide_all(work, cleaned, now, None), reads=False)
-            found.append((result, tuple(row for row in queue() if row not in before)))
+            found.append((result, tuple(row for row in queue() if _names(row) not in before)))
             raise _Rehearsed
 
         with suppress(_Rehearsed):
@@ -460,6 +460,11 @@ class Engine:
             self.host.close()
             if self.owns_store:
                 self.store.close()
+
+
+def _names(row: Any) -> tuple[Any, ...]:
+    """What tells a row of the review queue from all others."""
+    return (row.reason, row.memory_id, row.other_id, row.proposal_id)
 
 
 class _Unfinished(threading.local):
