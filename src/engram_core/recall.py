@@ -24,13 +24,16 @@ from typing import Any, Final, NamedTuple
 from attrs import field, frozen
 
 from engram_core.analysis import Question, question
+from engram_core.meaning import Meaning
 from engram_core.policy import RecallPolicy
 from engram_core.projections.lanes import VisibleTexts
 from engram_core.projections.texts import LENGTHS
+from engram_core.projections.vectors import cosines
 
 __all__ = ["Ranked", "Scope", "Signals", "ranked"]
 
 _MANY_NAMED: Final = 32  # a question that names more entities than this names none
+_JUDGES: Final = 10  # the best matches of the words by which a model is judged
 _FAR: Final = 5  # for want of candidates a list is read that is up to so many times longer than the postings
 
 
@@ -108,7 +111,13 @@ class _Candidate:
 
 
 def ranked(
-    connection: sqlite3.Connection, text: str, scope: Scope, policy: RecallPolicy, *, limit: int = 10
+    connection: sqlite3.Connection,
+    text: str,
+    scope: Scope,
+    policy: RecallPolicy,
+    *,
+    limit: int = 10,
+    vector: Sequence[float] | None = None,
 ) -> list[Ranked]:
     """The best hits for a question, best first.
 
@@ -118,6 +127,7 @@ def ranked(
         scope: What the viewer reads.
         policy: The weights.
         limit: How many hits at most, at least 1.
+        vector: The question as an embedder encodes it; None: words alone decide.
 
     Returns: Hits, ordered by score, then id; none for a question without words.
     Raises: sqlite3.Error: if the database cannot be read.
@@ -132,17 +142,54 @@ def ranked(
         position=scope.position,
         parameters=scope.parameters,
     )
+    meaning = Meaning(cosines(texts, vector)) if vector is not None else None
     weights = _weights(texts, asked, policy)
-    if not weights.terms:
+    if not weights.terms and meaning is None:
         return []
     scores = _gathered(texts, weights, policy, limit)
     depth = max(policy.depth, limit)
-    candidates = _admitted(scores, scope, 2 * depth)
+    candidates = _admitted(scores, scope, 2 * depth) if scores else {}
     entities = texts.with_merged(_named(texts, asked)) if policy.named else {}
     _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=1.0 + policy.named * bool(entities))
     _mark_named(texts, candidates, entities, policy, depth=depth)
     best = sorted(candidates.values(), key=_Candidate.order)[:depth]
-    return _judged(texts, best, asked, weights, scope, policy)[:limit]
+    if meaning is None:
+        return _judged(texts, best, asked, weights, None, scope, policy)[:limit]
+    best += _near(meaning, best, candidates, scope, depth)
+    _mark_named(texts, {one.row[0]: one for one in best}, entities, policy, depth=len(best))
+    meant = _Meant(meaning, _meant(texts, best, meaning, policy))
+    return _judged(texts, best, asked, weights, meant, scope, policy)[:limit]
+
+
+def _near(
+    meaning: Meaning, best: list[_Candidate], candidates: Mapping[int, _Candidate], scope: Scope, depth: int
+) -> list[_Candidate]:
+    """The nearest in meaning among what passes the filters, beside those that the words chose."""
+    chosen = {one.row[0] for one in best}
+    near = [key for key in meaning.nearest(4 * depth) if key not in chosen]
+    rows = {row[0]: row for row in scope.admit(near)} if near else {}
+    return [candidates.get(key) or _Candidate(rows[key], 0.0) for key in near if key in rows][:depth]
+
+
+class _Meant(NamedTuple):
+    """The semantic half: how far to believe it is asked of `meaning`; `shares` are in [0, 1], by key."""
+
+    meaning: Meaning
+    shares: dict[int, float]
+
+
+def _meant(texts: VisibleTexts, best: Sequence[_Candidate], meaning: Meaning, policy: RecallPolicy) -> dict[int, float]:
+    """How near in meaning each candidate is, lifted by its session and by a name as its words are."""
+    found = {one.row[0]: meaning.share(one.row[0]) for one in best}
+    if policy.context and policy.reach:
+        for key, earlier, later in texts.around(list(found), policy.reach):
+            for side in (earlier, later):
+                for step, document in enumerate(side, start=1):
+                    found[key] += policy.context**step * meaning.share(int(document[:-1]))
+    for one in best:
+        found[one.row[0]] *= 1.0 + one.named
+    top = max(found.values(), default=0.0)
+    return {key: value / top for key, value in found.items()} if top else found
 
 
 def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Weights:
@@ -289,6 +336,7 @@ def _judged(
     best: list[_Candidate],
     asked: Question,
     weights: _Weights,
+    meant: _Meant | None,
     scope: Scope,
     policy: RecallPolicy,
 ) -> list[Ranked]:
@@ -302,15 +350,22 @@ def _judged(
         if one.named:
             parts.append(("named", sum(value for _, value in parts) * one.named))
         matches.append(parts)
-    top = max((sum(value for _, value in parts) for parts in matches), default=0.0)
-    if not top:
-        return []
+    sums = [sum(value for _, value in parts) for parts in matches]
+    top = max(sums, default=0.0)
+    scale, nearness = (1.0 / top if top else 0.0), 0.0
+    if meant is not None:
+        whole = policy.lexical + policy.semantic or 1.0
+        spoken = nlargest(_JUDGES, (one for one in zip(sums, (one.row[0] for one in best), strict=True) if one[0]))
+        nearness = policy.semantic / whole * meant.meaning.trust(key for _, key in spoken)
+        scale *= policy.lexical / whole
     hits = []
     for one, match in zip(best, matches, strict=True):
-        if not match:
+        parts = [(name, value * scale) for name, value in match]
+        if meant is not None and nearness and (share := meant.shares[one.row[0]]):
+            parts.append(("meaning", nearness * share))
+        if not parts:
             continue
         signals = scope.weigh(one.row)
-        parts = [(name, value / top) for name, value in match]
         parts.append(("freshness", policy.freshness * signals.freshness))
         parts.append(("importance", policy.importance * signals.importance))
         parts.append(("confidence", policy.confidence * signals.confidence))

@@ -124,6 +124,20 @@ class VisibleTexts:
             found.update(self.rows(sql, keys=json.dumps(keys)))
         return found
 
+    def vectors(self) -> list[tuple[int, bytes]]:
+        """The vectors of the texts, in the order of their keys."""
+        tables = [("texts", _BY_THEN), ("past_texts", _UNTIL_THEN)]
+        if self._position is None:
+            tables = [("texts", "")]
+        parts = []
+        for table, when in tables:
+            joins, condition = self._asked(when)
+            parts.append(
+                f"SELECT t.key AS key, v.vector FROM {table} t {joins} CROSS JOIN vectors v"
+                f" ON v.key = t.key AND v.from_position = t.from_position WHERE {condition or 1}"
+            )
+        return self.rows(f"{' UNION ALL '.join(parts)} ORDER BY 1")
+
     def named(self, terms: Iterable[str]) -> list[tuple[str, int, int, int]]:
         """Where a term is part of an entity's name: term, the entity's key, number and size of the name."""
         when = "n.to_position IS NULL"

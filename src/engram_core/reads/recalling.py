@@ -22,7 +22,9 @@ _ROW: Final = (
 )
 
 
-def recalled(snapshot: Snapshot, text: str, condition: Condition, *, limit: int) -> list[Ranked]:
+def recalled(
+    snapshot: Snapshot, text: str, condition: Condition, *, limit: int, vector: Sequence[float] | None = None
+) -> list[Ranked]:
     """What answers a question, best first.
 
     Args:
@@ -30,6 +32,7 @@ def recalled(snapshot: Snapshot, text: str, condition: Condition, *, limit: int)
         text: The question.
         condition: What a hit must meet, audience included.
         limit: How many hits at most.
+        vector: The question as the space's embedder encodes it; None: words alone decide.
     """
     sql, past = snapshot.sql, snapshot.parameters["known"] is not None
     still = ""
@@ -43,7 +46,7 @@ def recalled(snapshot: Snapshot, text: str, condition: Condition, *, limit: int)
         position=snapshot.parameters["known"],
         parameters=snapshot.parameters,
     )
-    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit)
+    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit, vector=vector)
 
 
 class _Admission:
