@@ -257,15 +257,19 @@ class Rows:
     def _fingerprint(self, state: MemoryState) -> tuple[Any, ...]:
         if state.redacted or state.lifecycle.stored is not StoredStatus.ACTIVE or state.kind not in self.kinds:
             return (None,)
-        digest = fingerprint(
-            self.kinds,
-            kind=state.kind,
-            attributes=self.upcast(state.kind, state.attributes.raw, state.attributes.version),
-            title=None if state.text.title is None else cleaned(state.text.title),
-            content=cleaned(state.text.content),
-            links=state.edges.links,
-            visibility=state.visibility,
-        )
+        title, attributes = state.text.title, self.upcast(state.kind, state.attributes.raw, state.attributes.version)
+        try:
+            digest = fingerprint(
+                self.kinds,
+                kind=state.kind,
+                attributes=attributes,
+                title=title,
+                content=state.text.content,
+                links=state.edges.links,
+                visibility=state.visibility,
+            )
+        except UnicodeEncodeError:
+            return (None,)
         return (digest,)
 
     def _version(self, state: MemoryState) -> tuple[Any, ...]:
