@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engram_core.aio import AsyncMemorySpace
     from engram_core.approval import ApprovalPolicy
+    from engram_core.dates import when
     from engram_core.errors import (
         ConcurrencyError,
         ConflictError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     )
     from engram_core.policy import Limits, Policy
     from engram_core.ports import Clock, Embedder, EventStore, IdSource, Projection, Redactor
+    from engram_core.projections.running import following
     from engram_core.receipts import Receipt
     from engram_core.results import Memory
     from engram_core.space import MemorySpace
@@ -78,7 +80,6 @@ if TYPE_CHECKING:
         user,
     )
     from engram_core.verbs import Draft
-    from engram_core.dates import when
 
 _HOMES = {
     "aio": ("AsyncMemorySpace",),
@@ -119,6 +120,7 @@ _HOMES = {
     ),
     "policy": ("Limits", "Policy"),
     "ports": ("Clock", "Embedder", "EventStore", "IdSource", "Projection", "Redactor"),
+    "projections.running": ("following",),
     "receipts": ("Receipt",),
     "results": ("Memory",),
     "space": ("MemorySpace",),

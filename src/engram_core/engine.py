@@ -40,6 +40,7 @@ from engram_core.projections.accesses import AccessBuffer, Reads
 from engram_core.projections.host import open_host
 from engram_core.projections.read_model import ReadModel
 from engram_core.projections.rows import Commit, Transition
+from engram_core.projections.running import Following
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.redaction import redacted
 from engram_core.similar import possible_conflicts, twin_of
@@ -71,7 +72,7 @@ class Options:
         clock, ids: Where the present and new ids come from.
         embedder: Meaning for recall, if the application has a model.
         redactor: Takes secrets out before storage, if the application wants one.
-        projections: The application's own read models.
+        projections: The application's own read models, applied in each commit unless wrapped by `following`.
     """
 
     policy: Policy
@@ -82,7 +83,7 @@ class Options:
     ids: IdSource
     embedder: Embedder | None = None
     redactor: Redactor | None = None
-    projections: tuple[Projection, ...] = ()
+    projections: tuple[Projection | Following, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -120,8 +121,11 @@ class Result:
 class Engine:
     """Holds the parts of one open space, and runs every write through them."""
 
-    def __init__(self, store: EventStore, options: Options, *, owns_store: bool = True) -> None:
+    def __init__(
+        self, store: EventStore, options: Options, *, owns_store: bool = True, read_only: bool = False
+    ) -> None:
         self.store = store
+        self.read_only = read_only
         self.owns_store = owns_store
         self.options = options
         self.codec = EventCodec()
@@ -311,26 +315,42 @@ class Engine:
         return Result(receipts=tuple(receipts))
 
     def flush(self) -> None:
-        """Writes the reads since the last write."""
-        if not self.accesses:
-            return
+        """Writes the reads since the last write, and lets following projections catch up."""
 
         def attempt(tx: sqlite3.Connection) -> None:
             work = Work(self, tx, None)
             if batches := self._reads(work):
                 self._project(work, self._append(batches, work))
 
-        self.transact(attempt)
+        if self.accesses:
+            self.transact(attempt)
+        self.read_model.follow()
 
     def _append(self, batches: Sequence[Written], work: Work) -> tuple[RecordedEvent, ...]:
         expected = {
             entry.change.stream: work.version(entry.change.stream) for batch in batches for entry in batch.decided
         }
         try:
-            return self.log.append(batches, expected)
+            return self.log.append(batches, expected, self._vetoes(work))
         except ConcurrencyError as error:
             error.code = _RACED
             raise
+
+    def _vetoes(self, work: Work) -> Callable[[tuple[RecordedEvent, ...]], None] | None:
+        """Lets inline projections object before an append that could not be taken back afterwards."""
+        if self.host.shares_transaction or not self.options.projections:
+            return None
+
+        def vet(recorded: tuple[RecordedEvent, ...]) -> None:
+            work.tx.execute("SAVEPOINT rehearsal")
+            try:
+                self._project(work, recorded)
+            finally:
+                work.tx.execute("ROLLBACK TO rehearsal")
+                work.tx.execute("RELEASE rehearsal")
+                self._local.transitions = []
+
+        return vet
 
     def _project(self, work: Work, recorded: tuple[RecordedEvent, ...], key: str | None = None) -> None:
         by_stream: dict[str, list[RecordedEvent]] = {}
@@ -455,7 +475,8 @@ class Engine:
     def close(self) -> None:
         """Writes what is buffered and releases the store."""
         try:
-            self.flush()
+            if not self.read_only:
+                self.flush()
         finally:
             self.host.close()
             if self.owns_store:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
 from attrs import frozen
 
+from engram_core.chain import plan_append
 from engram_core.codec import EventCodec, Stamp
 from engram_core.decider import Change
 from engram_core.events import RecordedEvent
@@ -85,15 +86,21 @@ class Log:
         self.codec = codec
         self.ids = ids
 
-    def append(self, batches: Sequence[Written], expected: Mapping[str, int]) -> tuple[RecordedEvent, ...]:
+    def append(
+        self,
+        batches: Sequence[Written],
+        expected: Mapping[str, int],
+        vet: Callable[[tuple[RecordedEvent, ...]], None] | None = None,
+    ) -> tuple[RecordedEvent, ...]:
         """Appends batches in one commit.
 
         Args:
             batches: What is to be written, each under a batch id of its own.
             expected: The version that each stream had when it was decided.
+            vet: Is shown the events as they would be recorded, and may raise: then nothing is appended.
 
         Returns: The recorded events, in order.
-        Raises: ConcurrencyError when a stream has moved; StoreError.
+        Raises: ConcurrencyError when a stream has moved; StoreError; whatever `vet` raises.
         """
         entries: dict[str, list[tuple[Change, Stamp]]] = {}
         for batch in batches:
@@ -104,13 +111,26 @@ class Log:
                 entry = (decided.change, _stamp(id, batch_id, decided, batch))
                 entries.setdefault(decided.change.stream, []).append(entry)
         encode = self.codec.encode
-        appended = self.store.append(
-            [
-                StreamAppend(stream, expected[stream], [encode(change.event, stamp) for change, stamp in entry])
-                for stream, entry in entries.items()
-            ]
+        appends = [
+            StreamAppend(stream, expected[stream], [encode(change.event, stamp) for change, stamp in entry])
+            for stream, entry in entries.items()
+        ]
+        items = [item for entry in entries.values() for item in entry]
+        if vet is not None:
+            vet(self._recorded(self._planned(appends, expected), items))
+        return self._recorded(self.store.append(appends), items)
+
+    def _planned(self, appends: Sequence[StreamAppend], expected: Mapping[str, int]) -> Appended:
+        """What an append would record, as far as it can be known beforehand."""
+        return plan_append(
+            appends,
+            head=self.store.head(),
+            last_recorded_at=0,
+            last_link=b"",
+            now=max(event.occurred_at for entry in appends for event in entry.events),
+            versions=expected.__getitem__,
+            stored=lambda _: {},
         )
-        return self._recorded(appended, [item for entry in entries.values() for item in entry])
 
     def _recorded(self, appended: Appended, items: Sequence[tuple[Change, Stamp]]) -> tuple[RecordedEvent, ...]:
         """Joins what was appended with the events that are at hand, instead of reading the text back."""

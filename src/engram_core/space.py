@@ -38,11 +38,13 @@ class MemorySpace:
         ids: Called for new ids.
         embedder: The application's `Embedder`, if it has one.
         redactor: The application's `Redactor`, if it has one.
-        projections: The application's own read models.
+        projections: The application's own read models, applied in each commit unless wrapped by `following`.
     """
 
-    def __init__(self, store: EventStore, options: Options, *, owns_store: bool = True) -> None:
-        self._engine = Engine(store, options, owns_store=owns_store)
+    def __init__(
+        self, store: EventStore, options: Options, *, owns_store: bool = True, read_only: bool = False
+    ) -> None:
+        self._engine = Engine(store, options, owns_store=owns_store, read_only=read_only)
         self._closed = False
 
     @classmethod
@@ -75,7 +77,7 @@ class MemorySpace:
         store = SqliteStore(
             path, create=create, read_only=read_only, durability=durability, connect=connect, clock=chosen.clock
         )
-        return cls._opened(store, chosen)
+        return cls._opened(store, chosen, read_only=read_only)
 
     @classmethod
     def in_memory(cls, **options: Any) -> MemorySpace:
@@ -93,9 +95,9 @@ class MemorySpace:
         return cls(store, _options(options), owns_store=False)
 
     @classmethod
-    def _opened(cls, store: EventStore, options: Options) -> MemorySpace:
+    def _opened(cls, store: EventStore, options: Options, *, read_only: bool = False) -> MemorySpace:
         try:
-            return cls(store, options)
+            return cls(store, options, read_only=read_only)
         except BaseException:
             store.close()
             raise
@@ -113,7 +115,8 @@ class MemorySpace:
             client: The program; kept likewise.
             record: Whether reads are noted (buffered, never in the way of a read).
         """
-        return Session(self._engine, actor, session_id=session_id, client=client, record=record)
+        records = record and not self._engine.read_only
+        return Session(self._engine, actor, session_id=session_id, client=client, record=records)
 
     def maintenance(self, actor: Actor) -> Maintenance:
         """The upkeep of the space, in the name of an actor: expiry, proposals of pruning and merging, checks."""
