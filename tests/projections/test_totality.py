@@ -129,13 +129,14 @@ def test_text_that_sqlite_cannot_hold() -> None:
         "attributes": {"statement": bad},
         "external_ids": [[bad, bad]],
     }
-    live = taken_in([created("a", evidence=[["quote", "q", "n"]], **fields)])
+    live = taken_in([created("a", evidence=[["quote", "q", bad]], external_ids=[[bad, bad]], **fields)])
     assert rows(live, "SELECT title, content FROM memories") == [("x?y", "x?y")]
 
 
 def test_numbers_that_are_none() -> None:
     """NaN is no confidence, and reads beyond counting are cut."""
-    reads = event("MemoriesAccessed", "$accesses", {"reads": [["a", 2**70, "2026-01-01T00:00:00.000000Z"], ["b", 1, "2026-01-01T00:00:00.000000Z"]]})  # fmt: skip
+    at = "2026-01-01T00:00:00.000000Z"
+    reads = event("MemoriesAccessed", "$accesses", {"reads": [["a", 2**70, at], ["b", 1, at]]})
     live = taken_in([created("a", confidence=float("nan"))], [reads])
     assert rows(live, "SELECT confidence FROM memories") == [(0.0,)]
     assert rows(live, "SELECT key, count FROM accesses") == [(1, 2**31)]
