@@ -22,8 +22,6 @@ def may_see(actor: Actor, visibility: Visibility) -> bool:
 
 def includes(wider: Visibility, narrower: Visibility) -> bool:
     """True when whoever may see `narrower` may see `wider`, too."""
-    if wider.kind is VisibilityKind.SHARED or narrower.kind is VisibilityKind.PRIVATE:
-        return True
-    if wider.kind is VisibilityKind.PRIVATE or narrower.kind is VisibilityKind.SHARED:
-        return False
-    return narrower.actors <= wider.actors
+    if VisibilityKind.SHARED in (wider.kind, narrower.kind):
+        return wider.kind is VisibilityKind.SHARED
+    return all(sees_all(actor) or actor in wider.actors for actor in narrower.actors)

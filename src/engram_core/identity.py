@@ -26,12 +26,19 @@ def normal_tag(tag: str) -> str:
 
 def normal_name(name: str) -> str:
     """NFKC, case-folded, trimmed, blanks run together: how names and aliases are compared."""
-    return _BLANKS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+    return _BLANKS.sub(" ", _folded(name)).strip()
 
 
 def word_set(texts: Iterable[str]) -> frozenset[str]:
     """The words of texts, NFKC and case-folded: what the overlap of two memories is measured on."""
-    return frozenset(word for text in texts for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    return frozenset(word for text in texts for word in _WORD.findall(_folded(text)))
+
+
+def _folded(text: str) -> str:
+    """NFKC and case-folded; folding may take letters apart that NFKC writes as one, so it comes first, too."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def fingerprint(
