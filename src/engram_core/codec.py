@@ -11,7 +11,7 @@ from attrs import field, frozen
 from engram_core import events as ev
 from engram_core import wire
 from engram_core.chain import ERASED_MARKER, commitment
-from engram_core.errors import EngramError, HistoryError
+from engram_core.errors import HistoryError
 from engram_core.ports import NewEvent, Recorded
 from engram_core.values import Actor, from_micros
 from engram_core.vocab import ActorKind
@@ -24,7 +24,16 @@ VERSIONS: Final[Mapping[str, int]] = {cls.__name__: 1 for cls in ev.EVENTS}
 _CLASSES: Final[Mapping[str, type[Any]]] = {cls.__name__: cls for cls in ev.EVENTS}
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-_loads: Final = json.JSONDecoder().decode
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_loads: Final = json.JSONDecoder(parse_constant=_no_number).decode
+
+_ENVELOPE: Final = frozenset({"by", "v", "salt"})
+_AUTHOR: Final = frozenset({"id", "for", "session", "client"})
 
 EventUpcaster = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
@@ -112,13 +121,15 @@ class EventCodec:
                 schema_version=r.schema_version,
             )
         try:
-            envelope = _loads(r.data)
+            envelope = _fields(_loads(r.data), _ENVELOPE)
+            by = _fields(envelope["by"], _AUTHOR)
+            if not all(isinstance(value, str) for value in by.values()):
+                raise ValueError("the author is not made of text")
             raw = envelope["v"]
-            for version in range(r.schema_version, current):
-                raw = self.upcasters[r.type, version](raw)
-            by = envelope["by"]
+            if r.schema_version < current:
+                raw = self._upcast(r, raw, current)
             return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, Actor(kind, by["id"]), by)
-        except (ValueError, KeyError, TypeError, EngramError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise HistoryError(
                 f"the payload of {r.type} at position {r.position} does not have its form: {error}",
                 code="history_payload",
@@ -126,6 +137,33 @@ class EventCodec:
                 position=r.position,
                 type=r.type,
             ) from error
+
+    def _upcast(self, r: Recorded, raw: Any, current: int) -> Any:
+        for version in range(r.schema_version, current):
+            upcaster = self.upcasters.get((r.type, version))
+            if upcaster is None:
+                raise ValueError(f"there is no version {version}")
+            try:
+                raw = upcaster(raw)
+            except Exception as error:
+                raise HistoryError(
+                    f"{r.type} at position {r.position} could not be brought from version {version} to {version + 1}:"
+                    f" {error!r}",
+                    code="upcaster_failed",
+                    position=r.position,
+                    type=r.type,
+                    schema_version=r.schema_version,
+                ) from error
+        return raw
+
+
+def _fields(value: Any, known: frozenset[str]) -> Mapping[str, Any]:
+    """An object of JSON that has no other fields than these."""
+    if type(value) is not dict:
+        raise ValueError(f"an envelope must be an object, not {type(value).__name__}")
+    if unknown := value.keys() - known:
+        raise ValueError(f"an envelope has no field {', '.join(sorted(unknown))}")
+    return value
 
 
 def _stamped(

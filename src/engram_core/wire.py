@@ -25,7 +25,6 @@ from engram_core.values import (
     instant_text,
 )
 from engram_core.vocab import (
-    ActorKind,
     ArchiveReason,
     EvidenceType,
     FieldGroup,
@@ -43,6 +42,7 @@ __all__ = [
     "encode",
     "encode_command",
     "encode_group",
+    "read_actor",
 ]
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ def _exactly(*types: type) -> Decode:
 
 
 _text = _exactly(str)
+_whole = _exactly(int)
 
 
 def _number(value: Any) -> float:
@@ -110,9 +111,7 @@ def _many(codec: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
 
 def _tuple(*codecs: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
     def items(value: Any) -> tuple[Any, ...]:
-        if type(value) is not list or len(value) != len(codecs):
-            raise WireError(f"must be a list of {len(codecs)}")
-        return tuple(codec[1](item) for codec, item in zip(codecs, value, strict=True))
+        return tuple(codec[1](item) for codec, item in zip(codecs, _items(value, len(codecs)), strict=True))
 
     return (lambda v: [codec[0](item) for codec, item in zip(codecs, v, strict=True)]), items
 
@@ -135,8 +134,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def read_actor(value: Any) -> Actor:
+    """An actor from "kind:id"."""
     kind, _, id = _text(value).partition(":")
-    return Actor(ActorKind(kind), id)
+    return Actor(kind, id)
 
 
 def _write_visibility(value: Visibility) -> Any:
@@ -146,7 +146,7 @@ def _write_visibility(value: Visibility) -> Any:
 
 
 def _read_visibility(value: Any) -> Visibility:
-    if type(value) is list:
+    if type(value) is list and value:
         return Visibility(VisibilityKind(value[0]), frozenset(read_actor(actor) for actor in value[1:]))
     return Visibility(VisibilityKind(value))
 
@@ -157,7 +157,8 @@ def _write_lifetime(value: Lifetime) -> Any:
 
 def _read_lifetime(value: Any) -> Lifetime:
     if type(value) is list:
-        return Lifetime(LifetimeKind(value[0]), _instant(value[1]))
+        kind, end = _items(value, 2)
+        return Lifetime(LifetimeKind(kind), _instant(end))
     return Lifetime(LifetimeKind(value))
 
 
@@ -171,31 +172,55 @@ def _read_evidence(value: Any) -> EvidenceRef:
     return EvidenceRef(EvidenceType(value[0]), _text(value[1]), None if len(value) < 3 else _text(value[2]))
 
 
+def _items(value: Any, count: int) -> list[Any]:
+    if type(value) is not list or len(value) != count:
+        raise WireError(f"must be a list of {count}")
+    return value
+
+
+def _rows(value: Any, count: int) -> list[list[Any]]:
+    if type(value) is not list:
+        raise WireError(f"must be a list, not {type(value).__name__}")
+    return [_items(row, count) for row in value]
+
+
+def _link(relation: Any, target: Any) -> Link:
+    return Link(Relation(relation), _text(target))
+
+
+def _resolution(keep: Any, position: Any) -> state.Resolution:
+    return state.Resolution(_text(keep), _whole(position))
+
+
+def _supported(ref: Any, actor: Any, at: Any) -> state.Supported:
+    return state.Supported(_read_evidence(ref), None if actor is None else read_actor(actor), _instant(at))
+
+
 _TEXT: Final = (_same, _text)
-_INT: Final = (_same, _exactly(int))
+_INT: Final = (_same, _whole)
 _NUMBER: Final = (_same, _number)
 _BOOL: Final = (_same, _exactly(bool))
 _INSTANT: Final = (instant_text, _instant)
 _ACTOR: Final = (str, read_actor)
 _LINK: Final = (
     lambda v: [v.relation.value, v.target],
-    lambda v: Link(Relation(v[0]), _text(v[1])),
+    lambda v: _link(*_items(v, 2)),
 )
 _EVIDENCE: Final = (_write_evidence, _read_evidence)
 _LIFETIME: Final = (_write_lifetime, _read_lifetime)
 _VISIBILITY: Final = (_write_visibility, _read_visibility)
 _VALIDITY: Final = (
     lambda v: [v.valid_from and instant_text(v.valid_from), v.valid_to and instant_text(v.valid_to)],
-    lambda v: Validity(*(None if side is None else _instant(side) for side in v)),
+    lambda v: Validity(*(None if side is None else _instant(side) for side in _items(v, 2))),
 )
 _RAW: Final = (dict, _mapping)
 _LINKS: Final = (
     lambda v: [[link.relation.value, link.target, at] for link, at in v.items()],
-    lambda v: {Link(Relation(relation), _text(target)): at for relation, target, at in v},
+    lambda v: {_link(relation, target): _whole(at) for relation, target, at in _rows(v, 3)},
 )
 _RESOLVED: Final = (
     lambda v: {other: [r.keep, r.position] for other, r in v.items()},
-    lambda v: {other: state.Resolution(*pair) for other, pair in _mapping(v).items()},
+    lambda v: {other: _resolution(*_items(pair, 2)) for other, pair in _mapping(v).items()},
 )
 _CONFIRMED: Final = (
     lambda v: {str(actor): instant_text(at) for actor, at in v.items()},
@@ -203,7 +228,7 @@ _CONFIRMED: Final = (
 )
 _DISPUTES: Final = (
     lambda v: sorted([str(actor), ground] for actor, ground in v),
-    lambda v: frozenset((read_actor(actor), _text(ground)) for actor, ground in v),
+    lambda v: frozenset((read_actor(actor), _text(ground)) for actor, ground in _rows(v, 2)),
 )
 _GROUPS: Final = (
     lambda v: {group.value: encode_group(group, value) for group, value in v.items()},
@@ -320,7 +345,7 @@ _GROUP_CODECS: Final[Mapping[FieldGroup, tuple[Encode, Decode]]] = {
     FieldGroup.EVIDENCE: _many(
         (
             lambda v: [_write_evidence(v.ref), None if v.actor is None else str(v.actor), instant_text(v.at)],
-            lambda v: state.Supported(_read_evidence(v[0]), None if v[1] is None else read_actor(v[1]), _instant(v[2])),
+            lambda v: _supported(*_items(v, 3)),
         )
     ),
     FieldGroup.IMPORTANCE: _object(state.Importance),
@@ -352,7 +377,8 @@ def encode_command(command: Any) -> dict[str, Any]:
 def decode_command(raw: Any) -> Any:
     """A command from its JSON."""
     given = dict(_mapping(raw))
-    cls = _COMMANDS.get(given.pop("command", None))
+    name = given.pop("command", None)
+    cls = _COMMANDS.get(name) if isinstance(name, str) else None
     if cls is None:
-        raise WireError("is no known command")
+        raise WireError(f"{name!r} is no known command")
     return decode(cls, given)
