@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, assert_never
 
 from attrs import field, frozen
@@ -82,24 +83,31 @@ _ASSISTANTS: Final = frozenset(
     }
 )
 
+_BEYOND_LINKING: Final = MappingProxyType(
+    {Relation.SUPERSEDES: Permission.SUPERSEDE, Relation.CONTRADICTS: Permission.CONTRADICT}
+)
+"""Relations whose edges say more than an edge does, with the permission that they need instead."""
+
 
 def needed(command: Command) -> frozenset[Permission]:
     """The permissions of which a command needs every one."""
     match command:
         case Remember():
-            superseding = any(link.relation is Relation.SUPERSEDES for link in command.links)
-            return frozenset({Permission.CREATE, Permission.SUPERSEDE} if superseding else {Permission.CREATE})
+            wanted = {Permission.CREATE}
+            if command.on_duplicate == "confirm":
+                wanted |= {Permission.CONFIRM, Permission.EVIDENCE} if command.evidence else {Permission.CONFIRM}
+            wanted |= {_BEYOND_LINKING[link.relation] for link in command.links if link.relation in _BEYOND_LINKING}
+            return frozenset(wanted)
         case Edit() | UpdateAttributes():
             return frozenset({Permission.EDIT})
         case AddEvidence():
             return frozenset({Permission.EVIDENCE})
-        case Confirm():
-            return frozenset({Permission.CONFIRM})
+        case Confirm(evidence=evidence):
+            return frozenset({Permission.CONFIRM} if evidence is None else {Permission.CONFIRM, Permission.EVIDENCE})
         case Contradict():
             return frozenset({Permission.CONTRADICT})
         case AddLink():
-            superseding = command.relation is Relation.SUPERSEDES
-            return frozenset({Permission.SUPERSEDE if superseding else Permission.LINK})
+            return frozenset({_BEYOND_LINKING.get(command.relation, Permission.LINK)})
         case RemoveLink():
             return frozenset({Permission.UNLINK})
         case Tag():
@@ -121,8 +129,8 @@ def needed(command: Command) -> frozenset[Permission]:
             return frozenset({Permission.RESOLVE})
         case Archive():
             return frozenset({Permission.ARCHIVE})
-        case Restore():
-            return frozenset({Permission.RESTORE})
+        case Restore(lifetime=lifetime):
+            return frozenset({Permission.RESTORE} if lifetime is None else {Permission.RESTORE, Permission.LIFETIME})
         case Delete():
             return frozenset({Permission.DELETE})
         case _:
@@ -202,7 +210,8 @@ class ApprovalPolicy:
         missing = set(needed(command)) - granted
         if needed(command) & _NEVER:
             return False
-        if Permission.CONTRADICT_UNASSERTED in granted and not (author is None or author.is_user or _vouched(memory)):
+        unasserted = not (author is None or author.is_user or _vouched(memory))
+        if Permission.CONTRADICT_UNASSERTED in granted and isinstance(command, Contradict) and unasserted:
             missing.discard(Permission.CONTRADICT)
         if Permission.EDIT_OWN in granted and author == actor:
             missing -= {Permission.EDIT, Permission.UNTAG}
