@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from attrs import evolve as replaced
 from attrs import field, frozen
 
-from engram_core.audience import includes
+from engram_core.audience import includes, sees_all
 from engram_core.commands import (
     AddEvidence,
     AddLink,
@@ -88,7 +88,7 @@ from engram_core.legality import LEGAL
 from engram_core.lifecycle import decay_of, is_expired
 from engram_core.policy import number_problem
 from engram_core.state import MemoryState, dispute_key, evolve, fold
-from engram_core.values import UNSET, Link, Validity
+from engram_core.values import UNSET, EvidenceRef, Link, Validity
 from engram_core.vocab import ActorKind, ArchiveReason, Relation, StoredStatus
 
 __all__ = ["LEGAL", "Known", "MemoryState", "decide", "evolve", "fold", "memory_decider"]
@@ -166,13 +166,13 @@ def decide(command: Command, known: Known, ctx: Context) -> tuple[Change, ...]:
         case AddLink():
             return _link(command, memory, known, ctx)
         case RemoveLink():
-            return _unlink(command, memory, known)
+            return _unlink(command, memory, known, ctx)
         case AddEvidence():
             return _one(memory, _add_evidence(command, memory, ctx))
         case Confirm():
             return _confirm(command, memory, ctx)
         case Contradict():
-            return _one(memory, _contradict(command, memory, known, ctx))
+            return _contradict(command, memory, known, ctx)
         case AdjustImportance():
             return _one(memory, _adjust(command, memory))
         case SetVisibility():
@@ -288,9 +288,14 @@ def _remember(command: Remember, known: Known, ctx: Context) -> tuple[Change, ..
 
 
 def _edit(command: Edit, memory: MemoryState, ctx: Context) -> MemoryEdited | None:
-    title = memory.text.title if command.title is UNSET else command.title
-    content = memory.text.content if command.content is UNSET else command.content
-    title, content = checked_text(title, content, ctx.limits)
+    # What is not mentioned is not judged: the limits may have been other ones when it was written.
+    title, content = checked_text(
+        None if command.title is UNSET else command.title,
+        "" if command.content is UNSET else command.content,
+        ctx.limits,
+    )
+    title = memory.text.title if command.title is UNSET else title
+    content = memory.text.content if command.content is UNSET else content
     event = MemoryEdited(
         UNSET if title == memory.text.title else title, UNSET if content == memory.text.content else content
     )
@@ -316,7 +321,9 @@ def _tag(command: Tag, memory: MemoryState, ctx: Context) -> MemoryTagged | None
     added = tuple(tag for tag in checked_tags(command.added, ctx.limits, count=False) if tag not in kept)
     if not added and not removed:
         return None
-    checked_tags((*kept, *added), ctx.limits)
+    if added and len(kept) + len(added) > ctx.limits.tags:
+        problem = f"would be {len(kept) + len(added):,} entries; at most {ctx.limits.tags:,} are allowed"
+        raise InvalidAttributesError("memory", [Problem("tags", problem)])
     return MemoryTagged(added, removed)
 
 
@@ -347,8 +354,8 @@ def _edge(
             f'an edge "{link.relation}" leads from a {kind} to a {wanted}, not to a {target.kind}',
             memory_id=id,
         )
-    present = [*links, *earlier]
-    if kind in rule.single and any(other.relation is link.relation for other in present):
+    owners = [other.target for other in (*links, *earlier) if other.relation is link.relation]
+    if kind in rule.single and any(_is_there(owner, known) for owner in owners):
         raise ConflictError(
             f'a {kind} has at most one edge "{link.relation}"',
             hint="unlink the other one first",
@@ -359,8 +366,15 @@ def _edge(
     return target
 
 
+def _is_there(id: str, known: Known) -> bool:
+    """True for a memory that the actor may see, and that is neither deleted nor erased nor withdrawn."""
+    found = known.memories.get(id)
+    return found is not None and found.lifecycle.stored not in _GONE
+
+
 def _link(command: AddLink, memory: MemoryState, known: Known, ctx: Context) -> tuple[Change, ...]:
     link = Link(command.relation, command.target)
+    _visible(link.target, known)
     if link in memory.edges.links or _mirrored(link, memory, known):
         if command.ensure:
             return ()
@@ -382,11 +396,13 @@ def _mirrored(link: Link, memory: MemoryState, known: Known) -> bool:
     if not RELATIONS[link.relation].symmetric:
         return False
     other = known.memories.get(link.target)
-    return other is not None and Link(link.relation, memory.id) in other.edges.links
+    return other is not None and _is_there(other.id, known) and Link(link.relation, memory.id) in other.edges.links
 
 
-def _unlink(command: RemoveLink, memory: MemoryState, known: Known) -> tuple[Change, ...]:
+def _unlink(command: RemoveLink, memory: MemoryState, known: Known, ctx: Context) -> tuple[Change, ...]:
     link = Link(command.relation, command.target)
+    if link.target not in known.memories and not sees_all(ctx.actor):
+        return ()  # an edge to what the actor may not see is as absent as its target
     if link.relation is Relation.SUPERSEDES and link in memory.edges.links:
         raise ConflictError(
             "a supersession is more than its edge",
@@ -405,26 +421,32 @@ def _unlink(command: RemoveLink, memory: MemoryState, known: Known) -> tuple[Cha
 
 
 def _add_evidence(command: AddEvidence, memory: MemoryState, ctx: Context) -> MemoryEvidenceAdded:
-    check_evidence((command.evidence,), ctx.limits)
-    if len(memory.evidence) >= ctx.limits.evidences:
-        raise InvalidAttributesError("memory", [Problem("evidence", f"at most {ctx.limits.evidences:,} are allowed")])
+    _check_support(command.evidence, memory, ctx)
     if not command.corroborates or _is_known(command.evidence, memory):
         return MemoryEvidenceAdded(command.evidence)
     vouched = ctx.actor.kind is not ActorKind.ASSISTANT
     return MemoryEvidenceAdded(command.evidence, ctx.policy.corroboration, _cap(ctx), vouched)
 
 
-def _is_known(evidence: object, memory: MemoryState) -> bool:
+def _check_support(evidence: EvidenceRef, memory: MemoryState, ctx: Context) -> None:
+    """Refuses evidence that does not fit, or that is one too many."""
+    check_evidence((evidence,), ctx.limits)
+    if len(memory.evidence) >= ctx.limits.evidences:
+        raise InvalidAttributesError("memory", [Problem("evidence", f"at most {ctx.limits.evidences:,} are allowed")])
+
+
+def _is_known(evidence: EvidenceRef, memory: MemoryState) -> bool:
     """True when the same reference supports the memory already, whatever its note."""
-    same = (getattr(evidence, "type", None), getattr(evidence, "value", None))
+    same = (evidence.type, evidence.value)
     return any((item.ref.type, item.ref.value) == same for item in memory.evidence)
 
 
 def _confirm(command: Confirm, memory: MemoryState, ctx: Context) -> tuple[Change, ...]:
-    fresh = command.evidence is not None and not _is_known(command.evidence, memory)
+    fresh = False
     changes: list[Change] = []
     if command.evidence is not None:
-        check_evidence((command.evidence,), ctx.limits)
+        _check_support(command.evidence, memory, ctx)
+        fresh = not _is_known(command.evidence, memory)
         changes += _one(memory, MemoryEvidenceAdded(command.evidence))
     if fresh or not _repeats(memory, ctx):
         weight = ctx.policy.weights(ctx.actor.kind).confirm
@@ -444,9 +466,8 @@ def _repeats(memory: MemoryState, ctx: Context) -> bool:
     return not (ctx.actor.is_user and memory.confidence.disputed > memory.confidence.user_confirmed)
 
 
-def _contradict(command: Contradict, memory: MemoryState, known: Known, ctx: Context) -> MemoryContradicted | None:
-    if command.by is not None:
-        _other(command.by, memory, known)
+def _contradict(command: Contradict, memory: MemoryState, known: Known, ctx: Context) -> tuple[Change, ...]:
+    other = None if command.by is None else _other(command.by, memory, known)
     source = memory.origin.source
     if not ctx.actor.is_user and source is not None and ctx.actor in (source.actor, source.on_behalf_of):
         raise ForbiddenError(
@@ -454,12 +475,18 @@ def _contradict(command: Contradict, memory: MemoryState, known: Known, ctx: Con
         )
     if command.evidence is not None:
         check_evidence((command.evidence,), ctx.limits)
-    if (ctx.actor, dispute_key(command.by, command.evidence)) in memory.confidence.disputes:
-        return None
-    by = command.by
+    note = checked_note(command.note, ctx.limits)
+    belief = memory.confidence
+    said_before = (ctx.actor, dispute_key(command.by, command.evidence)) in belief.disputes
+    if said_before and not (ctx.actor.is_user and belief.user_confirmed > belief.disputed):
+        return ()
     floor = 0.0 if ctx.actor.is_user else ctx.policy.confidence_floor
     weight = ctx.policy.weights(ctx.actor.kind).contradict
-    return MemoryContradicted(weight, floor, by, command.evidence, checked_note(command.note, ctx.limits))
+    changes = _one(memory, MemoryContradicted(weight, floor, command.by, command.evidence, note))
+    if other is not None and _mirrored(Link(Relation.CONTRADICTS, other.id), memory, known):
+        # The pair has one edge, and this is where the newest dispute stands.
+        changes = (*_one(other, MemoryUnlinked(Relation.CONTRADICTS, memory.id)), *changes)
+    return changes
 
 
 def _resolve(command: Resolve, memory: MemoryState, known: Known, ctx: Context) -> tuple[Change, ...]:
@@ -467,23 +494,43 @@ def _resolve(command: Resolve, memory: MemoryState, known: Known, ctx: Context) 
     if command.keep not in (memory.id, other.id, "both"):
         raise InvalidAttributesError("resolve", [Problem("keep", 'must be one of the two memories, or "both"')])
     note = checked_note(command.note, ctx.limits)
-    changes = list(_one(memory, ContradictionResolved(other.id, command.keep, note)))
+    changes: list[Change] = []
+    if not _is_resolved(command.keep, memory, other):
+        changes += _one(memory, ContradictionResolved(other.id, command.keep, note))
     for side in (memory, other):
         if command.keep not in (side.id, "both") and side.lifecycle.stored is StoredStatus.ACTIVE:
             changes += _one(side, MemoryArchived(ArchiveReason.WRONG, note))
     return tuple(changes)
 
 
+def _is_resolved(keep: str, memory: MemoryState, other: MemoryState) -> bool:
+    """True when the two were settled in this way, and nobody has disputed either since."""
+    settled = [side.edges.resolved.get(id) for side, id in ((memory, other.id), (other, memory.id))]
+    last = max((found for found in settled if found is not None), key=lambda found: found.position, default=None)
+    if last is None or last.keep != keep:
+        return False
+    edges = [(memory, Link(Relation.CONTRADICTS, other.id)), (other, Link(Relation.CONTRADICTS, memory.id))]
+    begun = [side.edges.links.get(link, 0) for side, link in edges]
+    return last.position > max(*begun, memory.confidence.disputed, other.confidence.disputed)
+
+
 # -- importance, visibility, validity ---------------------------------------------------------------
 
 
 def _adjust(command: AdjustImportance, memory: MemoryState) -> MemoryImportanceAdjusted | None:
-    if command.user_weight is not UNSET and command.user_weight is not None:
-        problem = number_problem(command.user_weight, low=0.0, high=1.0)
-        if problem:
-            raise InvalidAttributesError("memory", [Problem("user_weight", problem)])
-    pinned = UNSET if command.pinned == memory.importance.pinned else command.pinned
-    weight = UNSET if command.user_weight == memory.importance.user_weight else command.user_weight
+    problems: list[Problem] = []
+    if command.pinned is not UNSET and not isinstance(command.pinned, bool):
+        problems.append(Problem("pinned", "must be True or False"))
+    given = command.user_weight
+    if given is not UNSET and given is not None:
+        if problem := number_problem(given, low=0.0, high=1.0):
+            problems.append(Problem("user_weight", problem))
+        else:
+            given = float(given)
+    if problems:
+        raise InvalidAttributesError("memory", problems)
+    pinned = UNSET if command.pinned is memory.importance.pinned else command.pinned
+    weight = UNSET if given == memory.importance.user_weight else given
     event = MemoryImportanceAdjusted(pinned, weight)
     return None if event == MemoryImportanceAdjusted() else event
 
@@ -584,7 +631,9 @@ def _unmerge(source: MemoryState, known: Known) -> tuple[Change, ...]:
         raise IllegalTransitionError(f"{source.id} was not merged", hint="use restore", memory_id=source.id)
     changes = [Change(source.id, MemoryUnmerged(source.id, into), source.id)]
     survivor = known.memories.get(into)
-    if survivor is not None and survivor.lifecycle.stored is not StoredStatus.ERASED:
+    if survivor is None:
+        raise ForbiddenError(f"{source.id} was merged into something else", hint="ask a user", memory_id=source.id)
+    if survivor.lifecycle.stored is not StoredStatus.ERASED:
         changes.insert(0, Change(into, MemoryUnmerged(source.id, into), into))
     return tuple(changes)
 
@@ -598,18 +647,18 @@ def _archive(command: Archive, memory: MemoryState, ctx: Context) -> MemoryArchi
     return MemoryArchived(command.because, checked_note(command.note, ctx.limits))
 
 
-def _restore(command: Restore, memory: MemoryState, ctx: Context) -> MemoryRestored | None:
+def _restore(command: Restore, memory: MemoryState, ctx: Context) -> MemoryRestored | MemoryLifetimeChanged | None:
     if memory.lifecycle.merged_into is not None:
         raise IllegalTransitionError(
-            f"{memory.id} was merged into {memory.lifecycle.merged_into}",
+            f"{memory.id} was merged into another one",
             hint="use unmerge",
             memory_id=memory.id,
         )
     lifetime = None if command.lifetime == memory.lifetime else command.lifetime
     decay = decay_of(memory.kind, ctx.policy, ctx.kinds)
     then = memory if lifetime is None else replaced(memory, lifetime=lifetime)
-    if memory.lifecycle.stored is StoredStatus.ACTIVE and (lifetime is None or not is_expired(memory, ctx.now, decay)):
-        return None
+    if memory.lifecycle.stored is StoredStatus.ACTIVE and not is_expired(memory, ctx.now, decay):
+        return None if lifetime is None else MemoryLifetimeChanged(lifetime)
     if is_expired(then, ctx.now, decay):
         raise IllegalTransitionError(
             f"the lifetime of {memory.id} has ended",

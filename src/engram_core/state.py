@@ -7,12 +7,14 @@ for, and so on. Legality, revision conflicts, rebase and undo speak of groups, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
 from engram_core import confidence as arithmetic
+from engram_core.errors import EngramError
 from engram_core.events import (
     ContradictionResolved,
     DraftAdded,
@@ -60,7 +62,7 @@ from engram_core.values import (
     Provenance,
     Validity,
     Visibility,
-    shared,
+    private,
     standard,
 )
 from engram_core.vocab import ActorKind, ArchiveReason, FieldGroup, Relation, StoredStatus
@@ -353,12 +355,7 @@ class _Folding:
         self.external_ids = ()
         self.text, self.attributes, self.tags, self.edges = Text(), Payload(), (), Edges()
         self.confidence, self.evidence, self.importance = Belief(0.0), (), Importance()
-        self.lifecycle, self.visibility, self.lifetime, self.validity = (
-            Life(),
-            shared(),
-            standard(),
-            Validity(),
-        )
+        self.lifecycle, self.visibility, self.lifetime, self.validity = Life(), private(), standard(), Validity()
         self.absorbed, self.touched = {}, {}
         self.revision, self.position, self.updated_at = 0, first.position, first.occurred_at
         self.redacted = False
@@ -490,7 +487,9 @@ class _Folding:
     def update(self, event: MemoryAttributesUpdated, upcast: Upcast | None) -> None:
         raw, version = self.attributes.raw, self.attributes.version
         if version < event.attributes_version and upcast is not None:
-            raw = upcast(self.kind, raw, version)
+            # A kind or version that is not known here is refused by whoever reads the attributes; a fold goes on.
+            with suppress(EngramError):
+                raw = upcast(self.kind, raw, version)
         changed = {**raw, **event.changes}
         self.attributes = Payload(
             max(version, event.attributes_version),
@@ -506,10 +505,11 @@ class _Folding:
             return
         b = self.confidence
         by_user = speaker.kind is ActorKind.USER
+        last = max(recorded.occurred_at, b.confirmed.get(speaker, recorded.occurred_at))
         self.confidence = Belief(
             b.confidence,
             b.last_confirmed_at,
-            {**b.confirmed, speaker: recorded.occurred_at},
+            {**b.confirmed, speaker: last},
             b.disputes,
             recorded.position if by_user else b.user_confirmed,
             b.disputed,
@@ -528,9 +528,8 @@ class _Folding:
             recorded.position,
         )
         if event.by is not None:
-            link = Link(Relation.CONTRADICTS, event.by)
-            if link not in self.edges.links:
-                self.relink({**self.edges.links, link: recorded.position})
+            # A dispute that was ended is open again: its edge begins anew.
+            self.relink({**self.edges.links, Link(Relation.CONTRADICTS, event.by): recorded.position})
 
     def raise_confidence(self, weight: float, cap: float, vouched_at: datetime | None) -> None:
         b = self.confidence
@@ -575,22 +574,13 @@ class _Folding:
         self.lifecycle = Life(stored, because, self.lifecycle.superseded, merged_into)
 
     def erase(self) -> None:
-        revision, position, updated_at, origin = self.revision, self.position, self.updated_at, self.origin
-        id = self.id
-        touched = self.touched
+        origin = self.origin
         self.kind, self.external_ids = "", ()
         self.text, self.attributes, self.tags, self.edges = Text(), Payload(), (), Edges()
         self.confidence, self.evidence, self.importance = Belief(0.0), (), Importance()
-        self.visibility, self.lifetime, self.validity = shared(), standard(), Validity()
+        self.visibility, self.lifetime, self.validity = private(), standard(), Validity()
         self.lifecycle = Life(StoredStatus.ERASED)
         self.absorbed, self.redacted = {}, False
-        self.id, self.revision, self.position, self.updated_at, self.touched = (
-            id,
-            revision,
-            position,
-            updated_at,
-            touched,
-        )
         self.origin = Origin(None, origin.created_at, origin.recorded_at, origin.position, origin.batch_id)
 
     def revert(self, event: MemoryReverted) -> None:

@@ -163,11 +163,13 @@ class Work:
                 leads_to = frozenset()  # nothing leads to what is not there yet
             case AddLink(target=target, relation=relation) | RemoveLink(target=target, relation=relation):
                 ids.append(target)
+                if RELATIONS[relation].single and (state := self.visible(command.memory_id)) is not None:
+                    ids += [link.target for link in state.edges.links if link.relation is relation]
                 if RELATIONS[relation].acyclic:
-                    leads_to = self._reachable(target, relation)
+                    leads_to = self.reachable(target, relation)
             case Supersede(by=by):
                 ids.append(by)
-                leads_to = self._reachable(command.memory_id, Relation.SUPERSEDES)
+                leads_to = self.reachable(command.memory_id, Relation.SUPERSEDES)
             case Contradict(by=by) if by is not None:
                 ids.append(by)
             case Merge(source=source):
@@ -189,7 +191,7 @@ class Work:
                 taken = frozenset({command.memory_id})
         return Known(found, leads_to, taken)
 
-    def _reachable(self, start: str, relation: Relation) -> frozenset[str]:
+    def reachable(self, start: str, relation: Relation) -> frozenset[str]:
         """Ids to which a relation leads from a memory, through what the viewer may see; `start` included."""
         seen: set[str] = set()
         open_ids = [start]
