@@ -362,9 +362,10 @@ class ProposalWithdrawn:
 
 @frozen
 class ProposalUndone:
-    """The batch of its merge was undone (or redone)."""
+    """The batch in which the named drafts took effect was undone (or redone)."""
 
     batch_id: str
+    drafts: tuple[int, ...]
     redo: bool = False
 
 

@@ -27,10 +27,12 @@ from engram_core.events import (
     ProposalUndone,
     RecordedEvent,
 )
+from engram_core.kinds.relations import RELATIONS
 from engram_core.log import Author
 from engram_core.proposal import is_proposal_stream
 from engram_core.receipts import Receipt
 from engram_core.state import Life, MemoryState, fold, groups_touched
+from engram_core.values import Link
 from engram_core.vocab import FieldGroup, ReceiptStatus, StoredStatus
 from engram_core.work import Work
 
@@ -78,6 +80,9 @@ class Undoing:
                 else:
                     continue
                 work.take(changes, now)
+            for stream in streams:
+                if work.is_memory(stream):
+                    _check_shape(work, stream, batch_id)
             if not work.decided:
                 return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
             memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
@@ -173,6 +178,30 @@ class Undoing:
             )
 
 
+def _check_shape(work: Work, id: str, batch_id: str) -> None:
+    """What comes back must still fit: no circle of edges or merges, no second edge of a pair."""
+    before, after = work.before(id), work.state(id)
+    if before is None or after is None:
+        return
+    problem = ""
+    for link in after.edges.links.keys() - before.edges.links.keys():
+        rule = RELATIONS[link.relation]
+        other = work.state(link.target)
+        if rule.acyclic and id in work.reachable(link.target, link.relation):
+            problem = f'the edge "{link.relation}" from {id} to {link.target} would close a circle'
+        elif rule.symmetric and other is not None and Link(link.relation, id) in other.edges.links:
+            problem = f'there is an edge "{link.relation}" from {link.target} to {id} by now'
+    survivor, seen = after.lifecycle.merged_into, {id}
+    while survivor is not None and survivor not in seen:
+        seen.add(survivor)
+        state = work.state(survivor)
+        survivor = None if state is None else state.lifecycle.merged_into
+    if survivor is not None:
+        problem = f"{id} and {survivor} would be merged into each other"
+    if problem:
+        raise ConflictError(problem, hint="undo what came later first", memory_id=id, batch_id=batch_id)
+
+
 def _absorbed_again(stream: str, earlier: MemoryState, current: MemoryState) -> list[Change]:
     """What a merge gave comes back in events that its source owns."""
     changes = []
@@ -184,6 +213,8 @@ def _absorbed_again(stream: str, earlier: MemoryState, current: MemoryState) -> 
 
 
 def _proposal(stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
-    if any(isinstance(event.event, ProposalMerged) for event in own):
-        return (Change(stream, ProposalUndone(batch_id, redo), stream),)
+    merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]
+    if merged:
+        drafts = tuple(number for event in merged for number in event.drafts)
+        return (Change(stream, ProposalUndone(batch_id, drafts, redo), stream),)
     raise IllegalTransitionError("a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id)
