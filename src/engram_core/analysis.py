@@ -218,7 +218,7 @@ def _word(word: str) -> str:
     return stem(word[:_LONGEST_TERM].lower())
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def _chunk(chunk: str) -> str:
     """What is indexed of one run without blanks: its terms, joined by blanks. The same runs come again and again."""
     return _terms(chunk, lone_letters=True)
