@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from engram_core.projections import sides
@@ -38,7 +39,7 @@ class RowWriter:
         self._rows = rows
         self._prefix = prefix
         self._with_edges = edges
-        self._sql = _Statements(prefix)
+        self._sql = _statements(prefix)
         self._keys: dict[str, int] = {}
         self._touched: set[str] = set()
         self._begun: list[tuple[str, int]] = []
@@ -217,6 +218,12 @@ class _Statements:
             found = f"UPDATE {self._prefix}memories SET {settings} WHERE key = ?"
             self._updates[columns] = found
         return found
+
+
+@cache
+def _statements(prefix: str) -> _Statements:
+    """The SQL for a prefix, made once: there is one for live tables and one for a shadow."""
+    return _Statements(prefix)
 
 
 def forget_rows(tx: sqlite3.Connection, key: int, *, edges: bool) -> None:
