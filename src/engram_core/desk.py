@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import evolve as replaced
 
-from engram_core.commands import Archive, Command, Confirm, Remember
+from engram_core.commands import (
+    Archive,
+    Command,
+    Confirm,
+    Contradict,
+    Delete,
+    MarkDistinct,
+    Remember,
+    RemoveLink,
+    Resolve,
+    SetLifetime,
+    Supersede,
+    Unmerge,
+)
 from engram_core.decider import Change
+from engram_core.differing import differences
 from engram_core.drafting import check_evidence, checked_note, checked_text
-from engram_core.errors import ConcurrencyError, ConflictError, InvalidAttributesError, NotFoundError, Problem
+from engram_core.errors import (
+    ConcurrencyError,
+    ConflictError,
+    EngramError,
+    InvalidAttributesError,
+    NotFoundError,
+    Problem,
+)
 from engram_core.events import (
     DraftAdded,
     Event,
@@ -24,13 +45,23 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
+from engram_core.lifecycle import decay_of, is_expired
 from engram_core.log import Author
 from engram_core.memory import decide
 from engram_core.projections.proposals import draft_digest
-from engram_core.proposal import Proposal, ProposedChange, check_decision, fold_proposal, proposal_stream
+from engram_core.proposal import (
+    Proposal,
+    ProposedChange,
+    check_decision,
+    fold_proposal,
+    is_proposal_stream,
+    proposal_stream,
+    words_owner,
+)
 from engram_core.receipts import PossibleConflict, Receipt
-from engram_core.values import Actor, EvidenceRef
-from engram_core.vocab import ArchiveReason, LifetimeKind, ReceiptStatus
+from engram_core.state import MemoryState, fold
+from engram_core.values import EvidenceRef
+from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work
 
 if TYPE_CHECKING:
@@ -57,6 +88,7 @@ class Desk:
         rationale: str = "",
         evidence: tuple[EvidenceRef, ...] = (),
         key: str | None = None,
+        bounded: bool = True,
     ) -> Result:
         """Opens a proposal of drafts, each checked against today's state and what the drafts before it would do.
 
@@ -64,7 +96,7 @@ class Desk:
         """
         engine = self.engine
         limits = engine.options.limits
-        if len(requests) > limits.drafts:
+        if bounded and len(requests) > limits.drafts:
             problem = Problem("drafts", f"has {len(requests):,}; at most {limits.drafts:,} are allowed")
             raise InvalidAttributesError("proposal", [problem])
         checked_text(title or None, checked_note(rationale, limits), limits)
@@ -82,20 +114,22 @@ class Desk:
             command = work.renamed(request.command)
             if (first := self._open_twin(work, command)) is not None:
                 work.rename(command.memory_id, first[1])
+                work.reprint(command.memory_id, first[1])
                 receipts.append(Receipt(status=ReceiptStatus.DUPLICATE, proposal_id=first[0], memory_id=first[1]))
                 continue
             before = work.before(command.memory_id)
             drafted_at = request.occurred_at or now
             base = 0 if before is None else before.revision
-            drafts.append(DraftAdded(len(drafts) + 1, command, command.memory_id, base, drafted_at))
+            # A draft that would confirm a twin holds the twin's text, and is erased with it.
+            concerned = receipt.memory_id if isinstance(command, Remember) else None
+            drafts.append(DraftAdded(len(drafts) + 1, command, concerned or command.memory_id, base, drafted_at))
             receipts.append(
                 replaced(receipt, status=ReceiptStatus.PROPOSED, proposal_id=proposal_id, batch_id="", events=())
             )
         work.forget()
         if not drafts:
             return engine.nothing(receipts)
-        owners = {draft.memory_id for draft in drafts}
-        owner = owners.pop() if len(owners) == 1 else stream
+        owner = _owner(proposal_id, drafts)
         opened = ProposalOpened(title or _usual_title(drafts), rationale, evidence)
         work.take((Change(stream, opened, owner), *(Change(stream, draft, draft.memory_id) for draft in drafts)), now)
         return engine.write(work, receipts, causation_id=proposal_id, key=key)
@@ -154,33 +188,48 @@ class Desk:
         if command is None or state.author is None:
             return
         command = work.renamed(command)
-        if isinstance(command, Remember):
-            ended = command.lifetime.kind is LifetimeKind.UNTIL and command.lifetime.expires_at
-            if ended and ended <= now:
-                raise ConflictError(
-                    f"draft {draft.number} has expired since it was drafted",
-                    hint="reject it, or propose it anew",
-                    draft=draft.number,
-                )
-        elif draft.base_revision:
-            try:
-                work.check_revision(command, draft.base_revision)
-            except ConcurrencyError as error:
-                raise ConflictError(
-                    f"draft {draft.number} was drafted at revision {draft.base_revision}, and the same fields have"
-                    f" changed since ({error.message})",
-                    hint="look at the difference, then rebase the proposal",
-                    draft=draft.number,
-                    memory_id=draft.memory_id,
-                ) from error
+        if draft.base_revision:
+            self._check_ground(work, command, draft)
         drafter = replaced(work.author, on_behalf_of=state.author, session_id=state.session_id, client=state.client)
         with work.acting_as(drafter):
             request = Request(command=command, occurred_at=draft.drafted_at)
-            receipt = self.engine.decide(work, request, now)
-        if confirm and receipt.memory_id is not None:
-            vouching = Confirm(receipt.memory_id)
+            try:
+                receipt = self.engine.decide(work, request, now)
+            except EngramError as error:
+                error.fields = {**error.fields, "draft": draft.number, "proposal_id": state.id}
+                error.add_note(f"in draft {draft.number} of the proposal {state.id}")
+                raise
+        if isinstance(command, Remember | SetLifetime) and receipt.status is not ReceiptStatus.DUPLICATE:
+            self._check_lasting(work, command, draft, now)
+        if confirm and (vouched_for := _asserted(command, receipt)) is not None:
+            vouching = Confirm(vouched_for)
             ctx = self.engine.context(work.author, now, None)
             work.take(decide(vouching, work.known(vouching), ctx), now)
+
+    def _check_ground(self, work: Work, command: Command, draft: ProposedChange) -> None:
+        """Refuses a draft under which the same fields have changed since."""
+        try:
+            work.check_revision(command, draft.base_revision)
+        except ConcurrencyError as error:
+            raise ConflictError(
+                f"draft {draft.number} was drafted at revision {draft.base_revision}, and the same fields have"
+                f" changed since ({error.message})",
+                hint="rebase the proposal, which shows the difference",
+                draft=draft.number,
+                memory_id=draft.memory_id,
+            ) from error
+
+    def _check_lasting(self, work: Work, command: Command, draft: ProposedChange, now: datetime) -> None:
+        """Refuses a draft whose lifetime has ended while it waited."""
+        options = self.engine.options
+        memory = work.state(command.memory_id)
+        if memory is not None and is_expired(memory, now, decay_of(memory.kind, options.policy, options.kinds)):
+            raise ConflictError(
+                f"draft {draft.number} has expired since it was drafted",
+                hint="reject it, or propose it anew",
+                draft=draft.number,
+                memory_id=draft.memory_id,
+            )
 
     def reject(self, author: Author, proposal_id: str, *, note: str, only: Iterable[int] | None) -> Receipt:
         """Closes drafts as not believed; they are kept, so that this can be explained."""
@@ -191,23 +240,38 @@ class Desk:
         return self._decided(author, proposal_id, None, lambda _: ProposalWithdrawn(), own=True)
 
     def rebase(self, author: Author, proposal_id: str) -> Receipt:
-        """Sets every open draft upon today's revision of its memory; the receipt is unchanged if all were there."""
+        """Sets every open draft upon today's revision of its memory; the receipt is unchanged if all were there.
+
+        Its `possible_conflicts` say, for each draft that moved, what has changed under it.
+        """
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
             work = Work(self.engine, tx, author)
             state = self._readable(work, proposal_id)
             bases = []
+            moved = []
             for draft in check_decision(state, author.actor, None, own=True):
                 memory = work.before(draft.memory_id)
                 if draft.base_revision and memory is not None and memory.revision != draft.base_revision:
                     bases.append((draft.number, memory.revision))
+                    moved.append(self._difference(draft, memory))
             if not bases:
                 return Receipt(status=ReceiptStatus.UNCHANGED, proposal_id=state.id)
             stream = proposal_stream(state.id)
             work.take((Change(stream, ProposalRebased(tuple(bases)), stream),), self.engine.now())
-            return self._close(work, state, ())
+            return replaced(self._close(work, state, ()), possible_conflicts=tuple(moved))
 
         return self.engine.transact(attempt)
+
+    def _difference(self, draft: ProposedChange, memory: MemoryState) -> PossibleConflict:
+        """What has changed in a memory since a draft was made, in words."""
+        upcast = self.engine.options.kinds.upcast
+        before = fold(self.engine.log.stream(memory.id, upto=draft.base_revision), upcast=upcast)
+        changed = [] if before is None else differences(before, memory)
+        told = "; ".join(changed) or "nothing that is seen"
+        return PossibleConflict(
+            memory_id=memory.id, reason="rebased", hint=f"draft {draft.number}, since {draft.base_revision}: {told}"
+        )
 
     def _decided(
         self,
@@ -226,8 +290,8 @@ class Desk:
             state = self._readable(work, proposal_id)
             drafts = check_decision(state, author.actor, only, own=own)
             stream = proposal_stream(state.id)
-            owners = {draft.memory_id for draft in drafts}
-            owner = owners.pop() if len(owners) == 1 else stream
+            everything = len(drafts) == len(state.open_drafts())
+            owner = _owner(state.id, drafts) if everything or len({d.memory_id for d in drafts}) == 1 else stream
             change = Change(stream, event(tuple(draft.number for draft in drafts)), owner)
             work.take((change,), self.engine.now())
             return self._close(work, state, drafts)
@@ -244,34 +308,6 @@ class Desk:
         result = self.engine.write(work, [receipt], causation_id=state.id)
         return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
 
-    def quarantine(
-        self, author: Author, *, session_id: str | None, actor: Actor | None, source_ref: str | None
-    ) -> Receipt:
-        """Proposes to archive, as wrong, all that came from one source."""
-        wanted = {"session_id": session_id, "actor": None if actor is None else str(actor), "source_ref": source_ref}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        if not given:
-            raise InvalidAttributesError("quarantine", [Problem("source", "give session_id, actor or source_ref")])
-
-        def attempt(tx: sqlite3.Connection) -> Receipt:
-            from engram_core.engine import Request
-
-            work = Work(self.engine, tx, author)
-            found = _of_source(work, given)
-            if not found:
-                return Receipt(status=ReceiptStatus.UNCHANGED)
-            undermined = _resting_on(work, found)
-            requests = [Request(command=Archive(id, ArchiveReason.WRONG)) for id in found.values()]
-            rationale = f"{len(found)} memories came from this source; {len(undermined)} others rest on them."
-            result = self.propose(work, requests, self.engine.now(), title="Quarantine one source", rationale=rationale)
-            conflicts = tuple(
-                PossibleConflict(memory_id=id, reason="undermined", hint="review it") for id in undermined
-            )
-            proposed = next((r for r in result.receipts if r.proposal_id), result.receipts[0])
-            return replaced(proposed, possible_conflicts=conflicts)
-
-        return self.engine.transact(attempt)
-
     # -- reading ------------------------------------------------------------------------------------
 
     def state(self, proposal_id: str) -> Proposal | None:
@@ -284,64 +320,52 @@ class Desk:
             raise NotFoundError(f"there is no proposal {proposal_id}", proposal_id=proposal_id)
         return state
 
-    def receipts_of(self, events: Sequence[RecordedEvent]) -> list[Receipt]:
-        """The receipts that a recorded batch gave, as far as its events tell."""
+    def receipts_of(self, events: Sequence[RecordedEvent], requests: Sequence[Request]) -> list[Receipt]:
+        """The receipts that a recorded batch gave to the same requests before, as far as its events tell."""
         batch_id = events[0].batch_id
-        opened = next((e for e in events if isinstance(e.event, ProposalOpened)), None)
-        if opened is not None:
-            proposal_id = opened.stream.removeprefix(proposal_stream(""))
+        opened = events[0].stream
+        if is_proposal_stream(opened):
+            proposal_id = opened.removeprefix(proposal_stream(""))
+            reserved = iter([e.owner for e in events if e.type == DraftAdded.__name__])
             return [
                 Receipt(
                     status=ReceiptStatus.PROPOSED,
                     proposal_id=proposal_id,
-                    memory_id=e.event.memory_id,
+                    memory_id=next(reserved, None),
                     batch_id=batch_id,
                 )
-                for e in events
-                if isinstance(e.event, DraftAdded)
+                for _ in requests
             ]
-        all_events = tuple(e.event for e in events)
-        created = [e.stream for e in events if isinstance(e.event, MemoryCreated)]
-        status = ReceiptStatus.CREATED if created else ReceiptStatus.CHANGED
-        return [
-            Receipt(status=status, memory_id=id, batch_id=batch_id, events=all_events)
-            for id in created or [events[0].stream]
-        ]
+        created = iter([e.stream for e in events if e.type == MemoryCreated.__name__])
+        written = tuple(e.event for e in events)
+        receipts = []
+        for request in requests:
+            memory_id, status = request.command.memory_id, ReceiptStatus.CHANGED
+            if isinstance(request.command, Remember):
+                began = next(created, None)
+                memory_id = began or events[0].stream
+                status = ReceiptStatus.CREATED if began else ReceiptStatus.DUPLICATE
+            receipts.append(Receipt(status=status, memory_id=memory_id, batch_id=batch_id, events=written))
+        return receipts
 
 
-def _of_source(work: Work, given: Mapping[str, str]) -> dict[int, str]:
-    """Key and id of the active memories whose source fits, as far as the actor may see them."""
-    sql = {
-        "session_id": "m.session = ?",
-        "actor": "? IN (json_extract(m.source, '$.actor'), json_extract(m.source, '$.on_behalf_of'))",
-        "source_ref": "json_extract(m.source, '$.source_ref') = ?",
-    }
-    conditions = " AND ".join(sql[name] for name in given)
-    rows = work.tx.execute(
-        f"SELECT m.key, m.id FROM memories m WHERE {conditions} AND m.stored = 'active' AND {work.sees('m')}"
-        " ORDER BY m.key",
-        tuple(given.values()),
-    )
-    return dict(rows.fetchall())
+def _owner(proposal_id: str, drafts: Sequence[DraftAdded | ProposedChange]) -> str:
+    """Who owns what is said about some drafts: the one memory that they concern, else the proposal's words."""
+    concerned = {draft.memory_id for draft in drafts}
+    return concerned.pop() if len(concerned) == 1 else words_owner(proposal_id)
 
 
-def _resting_on(work: Work, found: Mapping[int, str]) -> list[str]:
-    """Ids of what derives from the memories, by any number of steps."""
-    seen = set(found)
-    open_keys = list(found)
-    resting: dict[int, str] = {}
-    while open_keys:
-        rows = work.tx.execute(
-            "SELECT m.key, m.id FROM links l JOIN memories m ON m.key = l.source WHERE l.target = ?"
-            f" AND l.relation = 'derived_from' AND m.stored = 'active' AND {work.sees('m')}",
-            (open_keys.pop(),),
-        ).fetchall()
-        for key, id in rows:
-            if key not in seen:
-                seen.add(key)
-                resting[key] = id
-                open_keys.append(key)
-    return [resting[key] for key in sorted(resting)]
+def _asserted(command: Command, receipt: Receipt) -> str | None:
+    """The memory that a reviewer vouches for when he merges a command and confirms it; None: there is none."""
+    match command:
+        case Supersede(by=by) | Contradict(by=by):
+            return by
+        case Resolve(keep=keep):
+            return None if keep == "both" else keep
+        case Archive() | Delete() | RemoveLink() | MarkDistinct() | Unmerge():
+            return None
+        case _:
+            return receipt.memory_id
 
 
 def _usual_title(drafts: Sequence[DraftAdded]) -> str:

@@ -191,7 +191,7 @@ class Engine:
         cleaned = [self._cleaned(request) for request in requests]
 
         def attempt(tx: sqlite3.Connection) -> Result:
-            if key is not None and (first := self._first_result(tx, key, len(cleaned))) is not None:
+            if key is not None and (first := self._first_result(tx, key, cleaned)) is not None:
                 return first
             work = Work(self, tx, author)
             now = self.now()
@@ -445,7 +445,7 @@ class Engine:
         self._local.reads = self.accesses.drain()
         return work.reads(self._local.reads)
 
-    def _first_result(self, tx: sqlite3.Connection, key: str, count: int) -> Result | None:
+    def _first_result(self, tx: sqlite3.Connection, key: str, requests: Sequence[Request]) -> Result | None:
         """What the same command of the same actor led to before."""
         row = tx.execute(
             "SELECT c.batch_id, b.position FROM commands c JOIN batches b ON b.batch_id = c.batch_id"
@@ -455,8 +455,8 @@ class Engine:
         if row is None:
             return None
         events = self.log.batch(row[1])
-        receipts = self.desk.receipts_of(events)
-        return Result(receipts=tuple((receipts * count)[:count]), batch_id=row[0], events=events)
+        receipts = self.desk.receipts_of(events, requests)
+        return Result(receipts=tuple(receipts), batch_id=row[0], events=events)
 
     def state_of(self, id: str) -> MemoryState | None:
         """A memory as its events left it, whoever may see it; None if there is none."""

@@ -245,11 +245,16 @@ class MemoryMerged:
 
 @frozen
 class MemoryAbsorbed:
-    """On the survivor's stream, owned by the source: what the source gave, and takes along when it goes."""
+    """On the survivor's stream, owned by the source: what the source gave, and takes along when it goes.
+
+    `through`: the memories through which it came, when it had been merged into another one before; the nearest to
+    the survivor first.
+    """
 
     source: str
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
 
 
 @frozen

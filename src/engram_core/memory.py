@@ -614,13 +614,22 @@ def _merge(command: Merge, survivor: MemoryState, known: Known, ctx: Context) ->
         raise _audience_conflict(survivor.id, source.id)
     own = ctx.kinds.structure(survivor.kind, survivor.attributes.raw, survivor.attributes.version)
     theirs = ctx.kinds.structure(source.kind, source.attributes.raw, source.attributes.version)
-    names = dict.fromkeys([ctx.kinds.label(theirs), *ctx.kinds.aliases(theirs), *source.absorbed_aliases])
     present = {ctx.kinds.label(own), *ctx.kinds.aliases(own)}
-    aliases = tuple(name for name in names if name and name not in present)
-    tags = tuple(tag for tag in source.all_tags if tag not in survivor.tags)
+
+    def given(id: str, names: Iterable[str | None], tags: Iterable[str], through: tuple[str, ...]) -> Change:
+        aliases = tuple(dict.fromkeys(name for name in names if name and name not in present))
+        new = tuple(tag for tag in tags if tag not in survivor.tags)
+        return Change(survivor.id, MemoryAbsorbed(id, aliases, new, through), id)
+
+    # What came to the source by earlier merges still belongs to those from whom it came.
     return (
         Change(survivor.id, MemoryMerged(source.id), survivor.id),
-        Change(survivor.id, MemoryAbsorbed(source.id, aliases, tags), source.id),
+        given(source.id, (ctx.kinds.label(theirs), *ctx.kinds.aliases(theirs)), source.tags, ()),
+        *(
+            given(id, held.aliases, held.tags, (source.id, *held.through))
+            for id, held in source.absorbed.items()
+            if held.aliases or held.tags
+        ),
         Change(source.id, MemoryMergedInto(survivor.id), source.id),
     )
 
@@ -633,8 +642,15 @@ def _unmerge(source: MemoryState, known: Known) -> tuple[Change, ...]:
     survivor = known.memories.get(into)
     if survivor is None:
         raise ForbiddenError(f"{source.id} was merged into something else", hint="ask a user", memory_id=source.id)
-    if survivor.lifecycle.stored is not StoredStatus.ERASED:
-        changes.insert(0, Change(into, MemoryUnmerged(source.id, into), into))
+    # Where the survivor was merged on, what it had from the source went along, and goes now, too.
+    following: str | None = into
+    seen = {source.id}
+    while following is not None and following not in seen and following in known.memories:
+        seen.add(following)
+        survivor = known.memories[following]
+        if survivor.lifecycle.stored is not StoredStatus.ERASED:
+            changes.insert(0, Change(following, MemoryUnmerged(source.id, into), following))
+        following = survivor.lifecycle.merged_into
     return tuple(changes)
 
 

@@ -25,14 +25,28 @@ from engram_core.events import (
 from engram_core.values import Actor, EvidenceRef
 from engram_core.vocab import ActorKind, ProposalStatus
 
-__all__ = ["Proposal", "ProposedChange", "check_decision", "fold_proposal", "is_proposal_stream", "proposal_stream"]
+__all__ = [
+    "Proposal",
+    "ProposedChange",
+    "check_decision",
+    "fold_proposal",
+    "is_proposal_stream",
+    "proposal_stream",
+    "words_owner",
+]
 
 _PREFIX = "$proposal/"
+_WORDS = "/words"
 
 
 def proposal_stream(proposal_id: str) -> str:
     """The stream in which a proposal lives; no memory's id begins with "$"."""
     return _PREFIX + proposal_id
+
+
+def words_owner(proposal_id: str) -> str:
+    """The owner of what is said about several memories at once; it goes as soon as one of them is erased."""
+    return proposal_stream(proposal_id) + _WORDS
 
 
 def is_proposal_stream(stream: str) -> bool:
@@ -59,6 +73,11 @@ class ProposedChange:
     base_revision: int
     drafted_at: datetime
     status: ProposalStatus = ProposalStatus.OPEN
+
+    @property
+    def may_be_decided(self) -> bool:
+        """True while nobody has decided it; an erased one still closes together with those beside it."""
+        return self.status is ProposalStatus.OPEN or (self.command is None and self.status is ProposalStatus.WITHDRAWN)
 
     def __repr__(self) -> str:
         asked = "erased" if self.command is None else repr(self.command)
@@ -137,7 +156,8 @@ def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
                 base_revision=added.base_revision,
                 drafted_at=added.drafted_at,
             )
-            return replaced(state, author=state.author or recorded.actor, drafts=(*state.drafts, draft))
+            drafts = (*state.drafts, draft)
+            return replaced(state, author=state.author or recorded.actor, drafts=drafts, status=ProposalStatus.OPEN)
         case ErasedPayload(type="DraftAdded"):
             number = len(state.drafts) + 1
             erased = ProposedChange(
@@ -148,7 +168,8 @@ def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
                 drafted_at=recorded.occurred_at,
                 status=ProposalStatus.WITHDRAWN,
             )
-            return replaced(state, drafts=(*state.drafts, erased))
+            state = replaced(state, drafts=(*state.drafts, erased))
+            return state if state.open_drafts() else replaced(state, status=ProposalStatus.WITHDRAWN)
         case ProposalRebased(bases=bases):
             moved = dict(bases)
             return _changed(state, lambda d: replaced(d, base_revision=moved.get(d.number, d.base_revision)))
@@ -156,14 +177,20 @@ def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
             return _closed(state, recorded, numbers, ProposalStatus.MERGED, batch_id=recorded.batch_id)
         case ProposalRejected(drafts=numbers, note=note):
             return _closed(state, recorded, numbers or _open(state), ProposalStatus.REJECTED, note=note)
+        case ErasedPayload(type="ProposalRejected"):
+            return _closed(state, recorded, _erased_decision(state, recorded.owner), ProposalStatus.REJECTED)
         case ProposalWithdrawn(note=note):
             return _closed(state, recorded, _open(state), ProposalStatus.WITHDRAWN, note=note)
-        case ProposalUndone(redo=redo):
+        case ErasedPayload(type="ProposalWithdrawn"):
+            return _closed(state, recorded, _open(state), ProposalStatus.WITHDRAWN)
+        case ProposalUndone(drafts=numbers, redo=redo):
             before, after = ProposalStatus.MERGED, ProposalStatus.UNDONE
             if redo:
                 before, after = after, before
-            turned = _changed(state, lambda d: replaced(d, status=after) if d.status is before else d)
-            return replaced(turned, status=after)
+            state = _changed(
+                state, lambda d: replaced(d, status=after) if d.status is before and d.number in numbers else d
+            )
+            return _settled(state, after)
         case _:
             return state
 
@@ -176,6 +203,14 @@ def _changed(state: Proposal, change: Callable[[ProposedChange], ProposedChange]
     return replaced(state, drafts=tuple(change(draft) for draft in state.drafts))
 
 
+def _erased_decision(state: Proposal, owner: str) -> tuple[int, ...]:
+    """The drafts that a decision was about whose payload is erased: all, or those of the one memory it concerned."""
+    undecided = [d for d in state.drafts if d.may_be_decided]
+    if owner == words_owner(state.id):
+        return tuple(d.number for d in undecided)
+    return tuple(d.number for d in undecided if d.command is None and d.memory_id == owner)
+
+
 def _closed(
     state: Proposal, recorded: RecordedEvent, numbers: Iterable[int], status: ProposalStatus, **fields: Any
 ) -> Proposal:
@@ -183,13 +218,20 @@ def _closed(
     decided = set(numbers)
     state = _changed(
         replaced(state, **fields),
-        lambda d: replaced(d, status=status) if d.number in decided and d.status is ProposalStatus.OPEN else d,
+        lambda d: replaced(d, status=status) if d.number in decided and d.may_be_decided else d,
     )
-    left = {draft.status for draft in state.drafts}
-    if ProposalStatus.OPEN in left:
+    if state.open_drafts():
         return state
-    final = ProposalStatus.MERGED if ProposalStatus.MERGED in left else status
-    return replaced(state, status=final, decided_at=recorded.occurred_at, decided_by=recorded.actor)
+    return replaced(_settled(state, status), decided_at=recorded.occurred_at, decided_by=recorded.actor)
+
+
+def _settled(state: Proposal, status: ProposalStatus) -> Proposal:
+    """The status of the whole: open as long as a draft is, merged if one was, else what happened last."""
+    left = {draft.status for draft in state.drafts}
+    for first in (ProposalStatus.OPEN, ProposalStatus.MERGED):
+        if first in left:
+            return replaced(state, status=first)
+    return replaced(state, status=status)
 
 
 def check_decision(
@@ -215,6 +257,8 @@ def check_decision(
     if only is None:
         return tuple(drafts.values())
     wanted = tuple(dict.fromkeys(only))
+    if not wanted:
+        raise InvalidAttributesError("proposal", [Problem("only", "names no draft; leave it out to mean all")])
     if unknown := [number for number in wanted if number not in drafts]:
         problem = f"{unknown} are not open; open are {sorted(drafts)}"
         raise InvalidAttributesError("proposal", [Problem("only", problem)])

@@ -19,9 +19,10 @@ class PossibleConflict:
     Attributes:
         memory_id: The other memory.
         reason: "title" (same title, other content), "similar" (word overlap), or "archived" / "expired" (an exact
-            twin that is out of recall).
+            twin that is out of recall); of a quarantine "undermined" (it rests on what would be archived), of a rebase
+            "rebased" (it has changed under a draft).
         overlap: Share of common words in [0, 1], where that is the reason.
-        hint: What would settle it.
+        hint: What would settle it; of a rebase, what has changed.
     """
 
     memory_id: str

@@ -14,6 +14,7 @@ from engram_core.kinds import KindRegistry
 from engram_core.log import Author
 from engram_core.policy import number_problem
 from engram_core.proposal import Proposal
+from engram_core.quarantine import quarantine
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
 from engram_core.values import Actor, EvidenceRef, text_problem
@@ -228,7 +229,7 @@ class Session(Verbs, View):
 
         Returns: The receipt of the proposal; its `possible_conflicts` name what would be undermined.
         """
-        return self._engine.desk.quarantine(self._author, session_id=session_id, actor=actor, source_ref=source_ref)
+        return quarantine(self._engine, self._author, session_id=session_id, actor=actor, source_ref=source_ref)
 
     # -- erasing ------------------------------------------------------------------------------------
 

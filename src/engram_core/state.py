@@ -178,10 +178,14 @@ class Life:
 
 @frozen
 class Absorbed:
-    """What a merged source gave: kept apart, so that unmerge and erasure can take it back whole."""
+    """What a merged source gave: kept apart, so that unmerge and erasure can take it back whole.
+
+    `through`: the merged sources through which it came; they take it along when they go.
+    """
 
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
 
 
 @frozen
@@ -417,14 +421,14 @@ class _Folding:
             case MemoryMerged():
                 self.absorbed.setdefault(event.source, Absorbed())
             case MemoryAbsorbed():
-                self.absorbed[event.source] = Absorbed(event.aliases, event.tags)
+                self.absorbed[event.source] = Absorbed(event.aliases, event.tags, event.through)
             case MemoryMergedInto():
                 self.live(stored=StoredStatus.ARCHIVED, because=ArchiveReason.MERGED, merged_into=event.survivor)
             case MemoryUnmerged():
                 if event.source == self.id:
                     self.live(stored=StoredStatus.ACTIVE, because=None, merged_into=None)
                 else:
-                    self.absorbed.pop(event.source, None)
+                    self.part(event.source)
             case MemoryReverted():
                 self.revert(event)
             case ContradictionResolved():
@@ -587,7 +591,13 @@ class _Folding:
         for group, value in event.restored.items():
             setattr(self, group.value, value)
         for source in event.separated:
-            self.absorbed.pop(source, None)
+            self.part(source)
+
+    def part(self, source: str) -> None:
+        """A merged source goes, and takes along what came through it."""
+        self.absorbed = {
+            id: given for id, given in self.absorbed.items() if id != source and source not in given.through
+        }
 
 
 def groups_touched(event: object) -> frozenset[FieldGroup]:

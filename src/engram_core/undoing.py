@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Undoing"]
 
+_GONE = (StoredStatus.DELETED, StoredStatus.ERASED, StoredStatus.WITHDRAWN)
+
 
 class Undoing:
     """Takes batches back, and puts them forward again, over one engine."""
@@ -67,30 +69,39 @@ class Undoing:
         def attempt(tx: sqlite3.Connection) -> Receipt:
             work = Work(self.engine, tx, author)
             events = self._batch(tx, batch_id)
-            streams: dict[str, list[RecordedEvent]] = {}
-            for event in events:
-                streams.setdefault(event.stream, []).append(event)
-            now = self.engine.now()
-            for stream, own in streams.items():
-                changes: Sequence[Change]
-                if is_proposal_stream(stream):
-                    changes = _proposal(stream, own, batch_id, redo=redo)
-                elif work.is_memory(stream):
-                    changes = self._memory(work, own, batch_id, set(streams), redo=redo)
-                else:
-                    continue
-                work.take(changes, now)
-            for stream in streams:
-                if work.is_memory(stream):
-                    _check_shape(work, stream, batch_id)
-            if not work.decided:
-                return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
-            memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
-            receipt = Receipt(status=ReceiptStatus.CHANGED, memory_id=memory_id, batch_id="")
-            result = self.engine.write(work, [receipt], causation_id=batch_id)
-            return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
+            turned = next((e.event for e in events if isinstance(e.event, MemoryReverted | ProposalUndone)), None)
+            if turned is not None:
+                # To undo an undo is to redo what it undid, and so on: there is one switch for each batch.
+                return self._turned(work, tx, turned.batch_id, redo=redo is turned.redo)
+            return self._turned(work, tx, batch_id, redo=redo)
 
         return self.engine.transact(attempt)
+
+    def _turned(self, work: Work, tx: sqlite3.Connection, batch_id: str, *, redo: bool) -> Receipt:
+        events = self._batch(tx, batch_id)
+        streams: dict[str, list[RecordedEvent]] = {}
+        for event in events:
+            streams.setdefault(event.stream, []).append(event)
+        now = self.engine.now()
+        # Proposals last, so that they are settled at a later position than what they changed.
+        for stream, own in sorted(streams.items(), key=lambda item: is_proposal_stream(item[0])):
+            changes: Sequence[Change]
+            if is_proposal_stream(stream):
+                changes = self._proposal(stream, own, batch_id, redo=redo)
+            elif work.is_memory(stream):
+                changes = self._memory(work, own, batch_id, set(streams), redo=redo)
+            else:
+                continue
+            work.take(changes, now)
+        for stream in streams:
+            if work.is_memory(stream):
+                _check_shape(work, stream, batch_id)
+        if not work.decided:
+            return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
+        memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
+        receipt = Receipt(status=ReceiptStatus.CHANGED, memory_id=memory_id, batch_id="")
+        result = self.engine.write(work, [receipt], causation_id=batch_id)
+        return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
 
     def _batch(self, tx: sqlite3.Connection, batch_id: str) -> tuple[RecordedEvent, ...]:
         row = tx.execute("SELECT position FROM batches WHERE batch_id = ?", (batch_id,)).fetchone()
@@ -113,16 +124,20 @@ class Undoing:
         history = self.engine.log.stream(stream)
         turns = [e for e in history if isinstance(e.event, MemoryReverted) and e.event.batch_id == batch_id]
         undone = bool(turns) and isinstance(turns[-1].event, MemoryReverted) and not turns[-1].event.redo
-        if undone is not redo:
-            state = "is undone already" if undone else "was not undone"
-            raise IllegalTransitionError(f"the batch {batch_id} {state}", memory_id=stream, batch_id=batch_id)
-        mine = {e.version for e in (*own, *turns)}
+        _check_turn(undone, batch_id, redo=redo)
         groups = frozenset().union(*(groups_touched(e.event) for e in own))
         start = (turns[-1] if redo else own[0]).version
-        self._check_untouched(history, mine, groups, start, batch_id)
         began = any(isinstance(e.event, MemoryCreated) for e in own)
         current = work.state(stream)
         assert current is not None
+        if current.lifecycle.stored in _GONE and not (redo and began):
+            raise IllegalTransitionError(
+                f"{stream} is {current.lifecycle.stored}",
+                hint="nothing is undone or redone on it" if began or not turns else "redo its beginning first",
+                memory_id=stream,
+                batch_id=batch_id,
+            )
+        self._check_untouched(history, groups, start, batch_id)
         if began and not redo:
             self._check_unneeded(work, current, own[-1].position, streams, batch_id)
             life = Life(StoredStatus.WITHDRAWN)
@@ -137,25 +152,41 @@ class Undoing:
         changes += _absorbed_again(stream, earlier, current)
         return tuple(changes)
 
+    def _proposal(self, stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
+        merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]
+        if not merged:
+            raise IllegalTransitionError(
+                "a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id
+            )
+        turns = [e.event for e in self.engine.log.stream(stream) if isinstance(e.event, ProposalUndone)]
+        mine = [event for event in turns if event.batch_id == batch_id]
+        _check_turn(bool(mine) and not mine[-1].redo, batch_id, redo=redo)
+        drafts = tuple(number for event in merged for number in event.drafts)
+        return (Change(stream, ProposalUndone(batch_id, drafts, redo), stream),)
+
     def _check_untouched(
-        self,
-        history: Iterable[RecordedEvent],
-        mine: set[int],
-        groups: frozenset[FieldGroup],
-        start: int,
-        batch_id: str,
+        self, history: Sequence[RecordedEvent], groups: frozenset[FieldGroup], start: int, batch_id: str
     ) -> None:
+        """Refuses when another batch changed one of the groups since, and is not itself undone by now.
+
+        What another batch did counts for nothing as long as it is in effect now if and only if it was so at `start`.
+        """
+        parts = _parts(history)
+        then = _in_effect(history, parts, upto=start - 1)
+        now = _in_effect(history, parts, upto=history[-1].version)
         for later in history:
-            if later.version <= start or later.version in mine:
+            part = parts[later.batch_id]
+            if later.version <= start or part == batch_id or (part in then) is (part in now):
                 continue
             if touched := groups_touched(later.event) & groups:
                 listed = ", ".join(sorted(touched))
+                verb = "redo" if part in then else "undo"
                 raise ConflictError(
-                    f"{later.stream} has changed since, in {listed} (batch {later.batch_id})",
-                    hint="undo that batch first",
+                    f"{later.stream} has changed since, in {listed} (batch {part})",
+                    hint=f"{verb} that batch first",
                     memory_id=later.stream,
                     batch_id=batch_id,
-                    blocking_batch=later.batch_id,
+                    blocking_batch=part,
                 )
 
     def _check_unneeded(self, work: Work, memory: MemoryState, position: int, streams: set[str], batch_id: str) -> None:
@@ -176,6 +207,36 @@ class Undoing:
                 memory_id=memory.id,
                 batch_id=batch_id,
             )
+
+
+def _check_turn(undone: bool, batch_id: str, *, redo: bool) -> None:
+    if undone is not redo:
+        state = "is undone already" if undone else "was not undone"
+        raise IllegalTransitionError(f"the batch {batch_id} {state}", batch_id=batch_id)
+
+
+def _parts(history: Iterable[RecordedEvent]) -> dict[str, str]:
+    """To which original batch each batch of a stream belongs: an undo or redo belongs to what it turned."""
+    parts: dict[str, str] = {}
+    for e in history:
+        if isinstance(e.event, MemoryReverted):
+            parts[e.batch_id] = e.event.batch_id
+        else:
+            parts.setdefault(e.batch_id, e.batch_id)
+    return parts
+
+
+def _in_effect(history: Iterable[RecordedEvent], parts: dict[str, str], *, upto: int) -> set[str]:
+    """The batches whose effects stand after a version of the stream."""
+    standing: set[str] = set()
+    for e in history:
+        if e.version > upto:
+            break
+        if isinstance(e.event, MemoryReverted) and not e.event.redo:
+            standing.discard(e.event.batch_id)
+        elif isinstance(e.event, MemoryReverted) or parts[e.batch_id] == e.batch_id:
+            standing.add(parts[e.batch_id])
+    return standing
 
 
 def _check_shape(work: Work, id: str, batch_id: str) -> None:
@@ -207,14 +268,7 @@ def _absorbed_again(stream: str, earlier: MemoryState, current: MemoryState) -> 
     changes = []
     for source, given in earlier.absorbed.items():
         if source not in current.absorbed:
-            changes.append(Change(stream, MemoryMerged(source), stream))
-            changes.append(Change(stream, MemoryAbsorbed(source, given.aliases, given.tags), source))
+            if not given.through:
+                changes.append(Change(stream, MemoryMerged(source), stream))
+            changes.append(Change(stream, MemoryAbsorbed(source, given.aliases, given.tags, given.through), source))
     return changes
-
-
-def _proposal(stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
-    merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]
-    if merged:
-        drafts = tuple(number for event in merged for number in event.drafts)
-        return (Change(stream, ProposalUndone(batch_id, drafts, redo), stream),)
-    raise IllegalTransitionError("a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id)

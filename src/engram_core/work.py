@@ -177,12 +177,13 @@ class Work:
             case MarkDistinct(other=other) | Resolve(other=other):
                 ids.append(other)
             case Unmerge():
-                state = self.visible(command.memory_id)
-                if state is not None and state.lifecycle.merged_into is not None:
-                    ids.append(state.lifecycle.merged_into)
+                ids += self._survivors(command.memory_id)[:1]
             case _:
                 pass
         found = {id: state for id in ids if (state := self.visible(id)) is not None}
+        if isinstance(command, Unmerge) and ids[1:] and ids[1] in found:
+            further = self._survivors(ids[1])
+            found |= {id: state for id in further if (state := self.state(id)) is not None}
         taken: frozenset[str] = frozenset()
         if isinstance(command, Remember):
             if not command.own_id and command.memory_id not in self._before:
@@ -217,6 +218,15 @@ class Work:
             targets = [row[0] for row in rows]
         return [self._survivor(target) for target in targets]
 
+    def _survivors(self, id: str) -> list[str]:
+        """The memories into which one was merged, the nearest first."""
+        found: list[str] = []
+        state = self.state(id)
+        while state is not None and (into := state.lifecycle.merged_into) is not None and into not in found:
+            found.append(into)
+            state = self.state(into)
+        return found
+
     def _survivor(self, id: str) -> str:
         seen = {id}
         while True:
@@ -242,6 +252,10 @@ class Work:
         """From now on, a reserved id means a memory that was there already."""
         if reserved != id:
             self._names[reserved] = id
+
+    def reprint(self, reserved: str, id: str) -> None:
+        """What was taken to be said by a reserved id is said by another memory."""
+        self.fingerprints = {digest: id if own == reserved else own for digest, own in self.fingerprints.items()}
 
     def renamed(self, command: Command) -> Command:
         """A command whose reserved ids mean what they turned out to be."""

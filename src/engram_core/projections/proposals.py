@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -21,12 +21,13 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
-from engram_core.proposal import proposal_stream
+from engram_core.proposal import proposal_stream, words_owner
 from engram_core.values import to_micros
 
-__all__ = ["draft_digest", "forget_drafts", "write_proposals"]
+__all__ = ["draft_digest", "rewrite_proposal", "write_proposals"]
 
 _PREFIX: Final = proposal_stream("")
+_NO_DRAFT: Final = (0,)  # drafts are numbered from 1
 
 
 def draft_digest(command: Command) -> str:
@@ -71,24 +72,35 @@ def _write(tx: sqlite3.Connection, e: RecordedEvent, id: str, p: str) -> None:
                 " VALUES (?, ?, ?, ?, ?, 'open', ?)",
                 (id, added.draft, added.memory_id, begins, added.base_revision, draft_digest(added.command)),
             )
+            tx.execute(
+                f"UPDATE {p}proposals SET author = coalesce(author, ?), status = 'open', closed_position = NULL"
+                " WHERE id = ? AND (author IS NULL OR status <> 'open')",
+                (str(e.actor), id),
+            )
         case ErasedPayload(type="DraftAdded"):
             tx.execute(
                 f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, base, status)"
                 f" SELECT ?, count(*) + 1, ?, 0, 0, 'withdrawn' FROM {p}drafts WHERE proposal = ?",
                 (id, e.owner, id),
             )
+            _settle(tx, p, id, e.position, "withdrawn")
         case ProposalMerged(drafts=numbers):
-            _close(tx, p, id, e.position, "merged", numbers)
+            _close(tx, p, e, "merged", numbers)
         case ProposalRejected(drafts=numbers):
-            _close(tx, p, id, e.position, "rejected", numbers)
+            _close(tx, p, e, "rejected", numbers)
         case ErasedPayload(type="ProposalRejected"):
-            _close(tx, p, id, e.position, "rejected", ())
+            _close(tx, p, e, "rejected", None if e.owner == words_owner(id) else _erased(tx, p, id, e.owner))
         case ProposalWithdrawn() | ErasedPayload(type="ProposalWithdrawn"):
-            _close(tx, p, id, e.position, "withdrawn", ())
-        case ProposalUndone(redo=redo):
+            _close(tx, p, e, "withdrawn", None)
+        case ProposalUndone(drafts=numbers, redo=redo):
             before, after = ("undone", "merged") if redo else ("merged", "undone")
-            tx.execute(f"UPDATE {p}drafts SET status = ? WHERE proposal = ? AND status = ?", (after, id, before))
-            tx.execute(f"UPDATE {p}proposals SET status = ? WHERE id = ?", (after, id))
+            tx.execute(
+                f"UPDATE {p}drafts SET status = ? WHERE proposal = ? AND status = ?"
+                " AND number IN (SELECT value FROM json_each(?))",
+                (after, id, before, json.dumps(numbers)),
+            )
+            tx.execute(f"UPDATE {p}proposals SET status = 'open', closed_position = NULL WHERE id = ?", (id,))
+            _settle(tx, p, id, e.position, after)
         case ProposalRebased(bases=bases):
             tx.executemany(
                 f"UPDATE {p}drafts SET base = ? WHERE proposal = ? AND number = ?",
@@ -98,12 +110,28 @@ def _write(tx: sqlite3.Connection, e: RecordedEvent, id: str, p: str) -> None:
             pass
 
 
-def _close(tx: sqlite3.Connection, p: str, id: str, position: int, status: str, numbers: Iterable[int]) -> None:
-    listed = tuple(numbers)
-    condition = f" AND number IN ({', '.join('?' * len(listed))})" if listed else ""
-    tx.execute(
-        f"UPDATE {p}drafts SET status = ? WHERE proposal = ? AND status = 'open'{condition}", (status, id, *listed)
+def _erased(tx: sqlite3.Connection, p: str, id: str, memory_id: str) -> list[int]:
+    rows = tx.execute(
+        f"SELECT number FROM {p}drafts WHERE proposal = ? AND memory_id = ? AND digest IS NULL", (id, memory_id)
     )
+    return [number for (number,) in rows]
+
+
+def _close(tx: sqlite3.Connection, p: str, e: RecordedEvent, status: str, numbers: Iterable[int] | None) -> None:
+    """Drafts get a status: those that are named, else all that are open; erased ones as `DraftState` says."""
+    id = e.stream.removeprefix(_PREFIX)
+    listed = None if numbers is None else json.dumps(list(numbers))
+    tx.execute(
+        f"UPDATE {p}drafts SET status = ?1 WHERE proposal = ?2"
+        " AND (status = 'open' OR (status = 'withdrawn' AND digest IS NULL))"
+        " AND (?3 IS NULL OR number IN (SELECT value FROM json_each(?3)))",
+        (status, id, listed),
+    )
+    _settle(tx, p, id, e.position, status)
+
+
+def _settle(tx: sqlite3.Connection, p: str, id: str, position: int, status: str) -> None:
+    """A proposal is closed as soon as none of its drafts is open, as merged if any of them was."""
     tx.execute(
         f"UPDATE {p}proposals SET closed_position = ?1, status = CASE WHEN EXISTS (SELECT 1 FROM {p}drafts"
         f" WHERE proposal = ?2 AND status = 'merged') THEN 'merged' ELSE ?3 END"
@@ -112,8 +140,9 @@ def _close(tx: sqlite3.Connection, p: str, id: str, position: int, status: str, 
     )
 
 
-def forget_drafts(tx: sqlite3.Connection, memory_id: str, prefix: str = "") -> None:
-    """After an erasure: the drafts about a memory hold nothing any more, and are closed."""
-    tx.execute(
-        f"UPDATE {prefix}drafts SET digest = NULL, begins = 0, status = 'withdrawn' WHERE memory_id = ?", (memory_id,)
-    )
+def rewrite_proposal(tx: sqlite3.Connection, events: Sequence[RecordedEvent]) -> None:
+    """After an erasure: the rows of one proposal as its whole stream makes them now."""
+    id = events[0].stream.removeprefix(_PREFIX)
+    tx.execute("DELETE FROM drafts WHERE proposal = ?", (id,))
+    tx.execute("DELETE FROM proposals WHERE id = ?", (id,))
+    write_proposals(tx, events)
