@@ -8,8 +8,8 @@ from typing import Any, Final
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.events import RecordedEvent
 from engram_core.filters import Span
-from engram_core.reads.listing import Cursor, check_limit, read_cursor, write_cursor
-from engram_core.reads.memories import by_keys, memories
+from engram_core.reads.listing import check_limit, page, read_cursor
+from engram_core.reads.memories import by_keys
 from engram_core.reads.past import rows_of, seen_events
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import Diff, DiffRow
@@ -40,12 +40,8 @@ def timeline(snapshot: Snapshot, span: Span, *, limit: int = 1_000, after: str |
         cursor = read_cursor(after, query, 1)
         more["after_value"], more["after_id"] = cursor.values[0], cursor.id
         where += f" AND ({_WHEN}, m.id) > (:after_value, :after_id)"
-    rows = snapshot.all(f"{sql.row_with(_WHEN)} WHERE {where} ORDER BY {_WHEN}, m.id LIMIT :limit", more)
-    following = None
-    if len(rows) > limit:
-        rows = rows[:limit]
-        following = write_cursor(Cursor((rows[-1][-1],), rows[-1][1]), query)
-    return Page(memories(snapshot, [row[:-1] for row in rows]), following)
+    chosen = f"SELECT m.key, m.id, {_WHEN} FROM memories m WHERE {where} ORDER BY {_WHEN}, m.id LIMIT :limit"
+    return page(snapshot, snapshot.all(chosen, more), limit, query)
 
 
 def diff(before: Snapshot, after: Snapshot) -> Diff:

@@ -228,8 +228,8 @@ def tags(snapshot: Snapshot) -> dict[str, int]:
     """How many active or stale memories bear each tag, in the order of the tags."""
     return dict(
         snapshot.all(
-            "SELECT t.tag, count(*) FROM tags t JOIN memories m ON m.key = t.key"
-            f" WHERE {snapshot.sql.recallable('m')} GROUP BY t.tag ORDER BY t.tag"
+            "SELECT tag, count(*) FROM (SELECT t.tag FROM tags t JOIN memories m ON m.key = t.key"
+            f" WHERE {snapshot.sql.recallable('m')} LIMIT -1) GROUP BY tag ORDER BY tag"
         )
     )
 
@@ -238,8 +238,9 @@ def stats(snapshot: Snapshot) -> Stats:
     """Figures of all that is shown."""
     sql = snapshot.sql
     rows = snapshot.all(
-        f"SELECT m.kind, {sql.status('m')}, count(*), min(m.created_at), max(m.updated_at) FROM memories m"
-        f" WHERE {sql.shown('m')} GROUP BY 1, 2 ORDER BY 1, 2"
+        "SELECT kind, status, count(*), min(created_at), max(updated_at) FROM"
+        f" (SELECT m.kind, {sql.status('m')} AS status, m.created_at, m.updated_at FROM memories m"
+        f" WHERE {sql.shown('m')} LIMIT -1) GROUP BY 1, 2 ORDER BY 1, 2"
     )
     by_kind: dict[str, int] = {}
     by_status: dict[str, int] = {}
@@ -247,11 +248,12 @@ def stats(snapshot: Snapshot) -> Stats:
         by_kind[kind] = by_kind.get(kind, 0) + count
         by_status[status] = by_status.get(status, 0) + count
     (links,) = snapshot.one(
-        "SELECT count(*) FROM links l JOIN memories m ON m.key = l.source JOIN memories n ON n.key = l.target"
-        f" WHERE {sql.shown('m')} AND {sql.shown('n')}"
+        "SELECT count(*) FROM (SELECT 1 FROM links l JOIN memories m ON m.key = l.source"
+        f" JOIN memories n ON n.key = l.target WHERE {sql.shown('m')} AND {sql.shown('n')} LIMIT -1)"
     )
     (distinct,) = snapshot.one(
-        f"SELECT count(DISTINCT t.tag) FROM tags t JOIN memories m ON m.key = t.key WHERE {sql.recallable('m')}"
+        "SELECT count(DISTINCT tag) FROM (SELECT t.tag FROM tags t JOIN memories m ON m.key = t.key"
+        f" WHERE {sql.recallable('m')} LIMIT -1)"
     )
     return Stats(
         memories=sum(by_kind.values()),

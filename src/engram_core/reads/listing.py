@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -13,12 +14,12 @@ from engram_core.filters import Filters
 from engram_core.policy import Limits
 from engram_core.reads.conditions import condition
 from engram_core.reads.disputes import disputed_sql
-from engram_core.reads.memories import memories
+from engram_core.reads.memories import by_keys
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.listings import Page
 from engram_core.results.memory import Memory
 
-__all__ = ["ORDERS", "Cursor", "check_limit", "count", "find", "importance_sql", "read_cursor", "write_cursor"]
+__all__ = ["ORDERS", "Cursor", "check_limit", "count", "find", "importance_sql", "page", "read_cursor", "write_cursor"]
 
 ORDERS: Final = (
     "created_at", "updated_at", "occurred_at", "last_confirmed_at", "confidence", "importance", "title", "kind", "id",
@@ -59,19 +60,29 @@ def find(
     way = " DESC" if descending else ""
     by = "m.id" + way if order == "id" else f"{expression}{way}, m.id{way}"
     more["limit"] = limit + 1
-    sql = snapshot.sql
-    found = snapshot.all(f"{sql.row_with(expression)} WHERE {where} ORDER BY {by} LIMIT :limit", more)
+    chosen = f"SELECT m.key, m.id, {expression} FROM memories m WHERE {where} ORDER BY {by} LIMIT :limit"
+    return page(snapshot, snapshot.all(chosen, more), limit, query)
+
+
+def page(snapshot: Snapshot, chosen: Sequence[tuple[int, str, Any]], limit: int, query: str) -> Page[Memory[Any]]:
+    """The page of what was chosen: key, id and sort value of each memory in order, one more than `limit` if there is.
+
+    Rows are wide, and some of their columns are queries of their own: they are read for what is shown, and no more.
+    """
+    shown = chosen[:limit]
     following = None
-    if len(found) > limit:
-        found = found[:limit]
-        following = write_cursor(Cursor((found[-1][-1],), found[-1][1]), query)
-    return Page(memories(snapshot, [row[:-1] for row in found]), following)
+    if len(chosen) > limit:
+        following = write_cursor(Cursor((shown[-1][2],), shown[-1][1]), query)
+    found = by_keys(snapshot, [key for key, _, _ in shown])
+    return Page(tuple(found[key] for key, _, _ in shown), following)
 
 
 def count(snapshot: Snapshot, filters: Filters) -> int:
     """How many memories pass the filters."""
     wanted = condition(snapshot, filters)
-    (found,) = snapshot.one(f"SELECT count(*) FROM memories m WHERE {wanted.sql}", wanted.parameters)
+    (found,) = snapshot.one(
+        f"SELECT count(*) FROM (SELECT 1 FROM memories m WHERE {wanted.sql} LIMIT -1)", wanted.parameters
+    )
     return int(found)
 
 

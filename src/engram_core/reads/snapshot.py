@@ -3,6 +3,10 @@
 Every statement of a read is written over tables named memories, links, tags, supersessions, settled and accesses. In
 the present these are the tables; in a past view, common table expressions of the same names stand in front, and hold
 what was so at the known position.
+
+Such an expression is a UNION ALL of present and past rows. SQLite looks rows up in both by index as long as the query
+around it neither aggregates nor joins it from the left: what is counted is therefore first selected in a subquery,
+which LIMIT -1 keeps apart.
 """
 
 from __future__ import annotations
@@ -92,12 +96,7 @@ class Fragments:
         self._is_timed = is_timed
         self._is_user = is_user
         self.prelude = f"WITH {_inlined(as_of_tables())} " if is_past else ""
-        self._columns = f"{_COLUMNS}, {self.status('m')}, {self._edges()}"
-        self.row = f"SELECT {self._columns} FROM memories m"
-
-    def row_with(self, expression: str) -> str:
-        """`row` with one more column at its end."""
-        return f"SELECT {self._columns}, {expression} FROM memories m"
+        self.row = f"SELECT {_COLUMNS}, {self.status('m')}, {self._edges()} FROM memories m"
 
     def audience(self, alias: str) -> str:
         """The viewer may see this row: the one rule of `engram_core.audience`, as SQL."""
@@ -163,8 +162,8 @@ class Fragments:
         else:
             target, mark = self.shown("n"), "''"
         return (
-            f"(SELECT json_group_array({mark} || l.relation || ' ' || n.id) FROM links l JOIN memories n"
-            f" ON n.key = l.target WHERE l.source = m.key AND {target}),"
+            f"(SELECT json_group_array(edge) FROM (SELECT {mark} || l.relation || ' ' || n.id AS edge FROM links l"
+            f" JOIN memories n ON n.key = l.target WHERE l.source = m.key AND {target} LIMIT -1)),"
             " (SELECT count(*) FROM (SELECT 1 FROM links l JOIN memories n ON n.key = l.source"
             f" WHERE l.target = m.key AND {self.shown('n')} LIMIT :counted)),"
             " (EXISTS (SELECT 1 FROM links l WHERE l.source = m.key AND l.relation = 'contradicts')"

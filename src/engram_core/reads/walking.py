@@ -176,7 +176,8 @@ class Web:
         sql = self._snapshot.sql
         while todo:
             rows = self._snapshot.all(
-                f"SELECT m.key, {sql.shown('m')}, v.key FROM memories m LEFT JOIN memories v ON v.id = m.merged_into"
+                f"SELECT m.key, {sql.shown('m')}, (SELECT v.key FROM memories v WHERE v.id = m.merged_into)"
+                " FROM memories m"
                 " WHERE m.key IN (SELECT value FROM json_each(:keys))"
                 f" AND m.stored <> 'erased' AND {sql.readable('m')}",
                 {"keys": json.dumps(sorted(todo))},
