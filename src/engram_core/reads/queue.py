@@ -180,8 +180,8 @@ def _is_doubted(snapshot: Snapshot, id: str) -> bool:
 
 def _undermined(snapshot: Snapshot) -> Iterator[_Case]:
     rows = snapshot.all(
-        "SELECT DISTINCT l.source FROM links l JOIN memories m ON m.key = l.source"
-        f" WHERE l.relation = 'derived_from' AND {snapshot.sql.recallable('m')}"
+        "SELECT DISTINCT source FROM (SELECT l.source FROM links l JOIN memories m ON m.key = l.source"
+        f" WHERE l.relation = 'derived_from' AND {snapshot.sql.recallable('m')} LIMIT -1)"
     )
     for key, bases in undermined(snapshot, [key for (key,) in rows]).items():
         nearest = bases[0]

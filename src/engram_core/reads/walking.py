@@ -102,25 +102,36 @@ class Web:
             return None
         return self._places([key])[key] or key
 
-    def members(self, place: int) -> list[tuple[int, str]]:
-        """Key and id of the memories that a place stands for."""
-        if place not in self._members:
-            readable = self._snapshot.sql.readable("s")
-            self._members[place] = self._snapshot.all(
-                "SELECT key, id FROM (WITH RECURSIVE merged (key, id) AS (SELECT m.key, m.id FROM memories m"
-                " WHERE m.key = :place UNION SELECT s.key, s.id FROM merged JOIN memories s"
-                " ON s.merged_into = merged.id WHERE s.merged_into IS NOT NULL AND s.stored <> 'erased'"
-                f" AND {readable}) SELECT key, id FROM merged)",
-                {"place": place},
+    def members(self, places: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+        """Key and id of the memories that each place stands for."""
+        asked = list(dict.fromkeys(places))
+        new = [place for place in asked if place not in self._members]
+        ids = self._snapshot.ids(new) if new else {}
+        self._members.update((place, [(place, ids[place])]) for place in new)
+        stands_for = {ids[place]: place for place in new}
+        todo = list(stands_for)
+        readable = self._snapshot.sql.readable("s")
+        while todo:
+            rows = self._snapshot.all(
+                "SELECT s.merged_into, s.key, s.id FROM memories s WHERE s.merged_into IS NOT NULL"
+                f" AND s.merged_into IN (SELECT value FROM json_each(:ids)) AND s.stored <> 'erased' AND {readable}",
+                {"ids": json.dumps(todo)},
             )
-        return self._members[place]
+            todo = []
+            for survivor, key, id in rows:
+                if id not in stands_for:
+                    stands_for[id] = stands_for[survivor]
+                    self._members[stands_for[id]].append((key, id))
+                    todo.append(id)
+        return {place: self._members[place] for place in asked}
 
     def steps(self, places: Iterable[int], allowed: Ways) -> list[Step]:
         """All edges from some places, each end a place; loops within a place are none."""
-        here = {key: place for place in places for key, _ in self.members(place)}
+        members = self.members(places)
+        here = {key: place for place, own in members.items() for key, _ in own}
         raw = list(self._edges(here, allowed))
         if allowed.reified_out or allowed.reified_back:
-            ids = {id: place for place in places for _, id in self.members(place)}
+            ids = {id: place for place, own in members.items() for _, id in own}
             raw += self._relationships(ids, allowed)
         ends = self._places({step.there for step in raw})
         found = []
@@ -210,7 +221,7 @@ def kin(snapshot: Snapshot, id: str) -> list[int]:
     """
     web = Web(snapshot)
     place = web.start(id)
-    return [] if place is None else [key for key, _ in web.members(place)]
+    return [] if place is None else [key for key, _ in web.members([place])[place]]
 
 
 def too_far(what: str, limit: int) -> RejectedError:
