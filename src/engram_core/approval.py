@@ -38,7 +38,7 @@ from engram_core.state import MemoryState
 from engram_core.values import Actor
 from engram_core.vocab import ActorKind, Relation
 
-__all__ = ["ApprovalPolicy", "Permission"]
+__all__ = ["ApprovalPolicy", "Permission", "needed"]
 
 
 class Permission(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from attrs import field, frozen
 
@@ -16,7 +16,7 @@ from engram_core.ports import NewEvent, Recorded
 from engram_core.values import Actor, from_micros
 from engram_core.vocab import ActorKind
 
-__all__ = ["VERSIONS", "EventCodec", "Stamp"]
+__all__ = ["VERSIONS", "EventCodec", "EventUpcaster", "Stamp"]
 
 VERSIONS: Final[Mapping[str, int]] = {cls.__name__: 1 for cls in ev.EVENTS}
 """The schema version in which each event type is written. Raising one needs an upcaster from every older version."""
@@ -35,7 +35,8 @@ _loads: Final = json.JSONDecoder(parse_constant=_no_number).decode
 _ENVELOPE: Final = frozenset({"by", "v", "salt"})
 _AUTHOR: Final = frozenset({"id", "for", "session", "client"})
 
-EventUpcaster = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+EventUpcaster: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Makes the payload of the next schema version from that of one version."""
 
 
 @frozen(kw_only=True)

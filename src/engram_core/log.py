@@ -19,7 +19,7 @@ from engram_core.values import Actor, from_micros, to_micros
 
 __all__ = ["Anchor", "Author", "Decided", "Log", "Written", "command_key"]
 
-PAGE = 1_000
+_PAGE = 1_000
 
 
 class Anchor(NamedTuple):
@@ -170,7 +170,7 @@ class Log:
             for r in page:
                 yield decode(r)
 
-    def pages(self, *, after: int = 0, upto: int | None = None, size: int = PAGE) -> Iterator[tuple[Recorded, ...]]:
+    def pages(self, *, after: int = 0, upto: int | None = None, size: int = _PAGE) -> Iterator[tuple[Recorded, ...]]:
         """The raw events in pages of at most `size`, up to `upto` or the head as it is found."""
         while True:
             page = self.store.read(after=after, upto=upto, limit=size)
@@ -184,7 +184,7 @@ class Log:
         found: list[RecordedEvent] = []
         after = position - 1
         while True:
-            page = self.store.read(after=after, limit=64 if not found else PAGE)
+            page = self.store.read(after=after, limit=64 if not found else _PAGE)
             for r in page:
                 if found and r.batch_id != found[0].batch_id:
                     return tuple(found)

@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Encode = Callable[[Any], Any]
-Decode = Callable[[Any], Any]
+_Encode: TypeAlias = Callable[[Any], Any]
+_Decode: TypeAlias = Callable[[Any], Any]
 
 
 class WireError(ValueError):
@@ -61,7 +61,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _exactly(*types: type) -> Decode:
+def _exactly(*types: type) -> _Decode:
     names = " or ".join(t.__name__ for t in types)
 
     def checked(value: Any) -> Any:
@@ -89,16 +89,16 @@ def _instant(value: Any) -> datetime:
     return parsed
 
 
-def _enum(cls: type[StrEnum]) -> tuple[Encode, Decode]:
+def _enum(cls: type[StrEnum]) -> tuple[_Encode, _Decode]:
     return (lambda v: v.value), cls
 
 
-def _optional(codec: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
+def _optional(codec: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
     enc, dec = codec
     return (lambda v: None if v is None else enc(v)), (lambda v: None if v is None else dec(v))
 
 
-def _many(codec: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
+def _many(codec: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
     enc, dec = codec
 
     def items(value: Any) -> tuple[Any, ...]:
@@ -109,14 +109,14 @@ def _many(codec: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
     return (lambda v: [enc(item) for item in v]), items
 
 
-def _tuple(*codecs: tuple[Encode, Decode]) -> tuple[Encode, Decode]:
+def _tuple(*codecs: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
     def items(value: Any) -> tuple[Any, ...]:
         return tuple(codec[1](item) for codec, item in zip(codecs, _items(value, len(codecs)), strict=True))
 
     return (lambda v: [codec[0](item) for codec, item in zip(codecs, v, strict=True)]), items
 
 
-def _object(cls: type[Any]) -> tuple[Encode, Decode]:
+def _object(cls: type[Any]) -> tuple[_Encode, _Decode]:
     return _encoded, (lambda v: decode(cls, v))
 
 
@@ -236,7 +236,7 @@ _GROUPS: Final = (
 )
 _COMMAND: Final = (lambda v: encode_command(v), lambda v: decode_command(v))  # noqa: PLW0108 (defined below)
 
-_FIELDS: Final[Mapping[str, tuple[Encode, Decode]]] = {
+_FIELDS: Final[Mapping[str, tuple[_Encode, _Decode]]] = {
     "str": _TEXT,
     "int": _INT,
     "float": _NUMBER,
@@ -272,7 +272,7 @@ _FIELDS: Final[Mapping[str, tuple[Encode, Decode]]] = {
 # -- classes ----------------------------------------------------------------------------------------
 
 
-_Plan: TypeAlias = tuple[tuple[tuple[str, Any, Encode], ...], Mapping[str, Decode]]
+_Plan: TypeAlias = tuple[tuple[tuple[str, Any, _Encode], ...], Mapping[str, _Decode]]
 _plans: dict[type[Any], _Plan] = {}  # a cache of what the classes say; computing it twice is harmless
 
 
@@ -297,7 +297,7 @@ def _planned(cls: type[Any]) -> _Plan:
     return tuple(writers), readers
 
 
-def _of(annotation: str) -> tuple[Encode, Decode]:
+def _of(annotation: str) -> tuple[_Encode, _Decode]:
     """How a field of an annotation is written; UNSET is never written, and None where it is allowed."""
     names = annotation.split(" | ")
     (base,) = (name for name in names if name not in ("None", "Unset"))
@@ -336,7 +336,7 @@ def decode(cls: type[T], raw: Any) -> T:
         raise WireError(f"{cls.__name__}: {error}") from error
 
 
-_GROUP_CODECS: Final[Mapping[FieldGroup, tuple[Encode, Decode]]] = {
+_GROUP_CODECS: Final[Mapping[FieldGroup, tuple[_Encode, _Decode]]] = {
     FieldGroup.TEXT: _object(state.Text),
     FieldGroup.ATTRIBUTES: _object(state.Payload),
     FieldGroup.TAGS: _many(_TEXT),
