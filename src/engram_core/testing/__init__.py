@@ -1,6 +1,7 @@
-"""What those need who test a store, or something built on one.
+"""What those need who test a store, rules, or something built on them.
 
-Hypothesis is needed by `event_store_machine` alone; install the extra `testing` for it.
+Hypothesis is needed by `event_store_machine`, by the `check_…` suites and by `engram_core.testing.strategies`; install
+the extra `testing` for them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,18 @@ if TYPE_CHECKING:
     from engram_core.testing.contracts import EventStoreContract
     from engram_core.testing.good import STORES
     from engram_core.testing.history import History, problems_of
+    from engram_core.testing.logs import encoded, memory_created, store_of
     from engram_core.testing.machine import event_store_machine
     from engram_core.testing.report import certify
+    from engram_core.testing.scenario import Happened, Outcome, Scenario, happened, recorded_event
+    from engram_core.testing.suites import (
+        check_codec,
+        check_decided_events_fold,
+        check_decider,
+        check_determinism,
+        check_folds_split,
+        check_no_wall_clock,
+    )
     from engram_core.testing.zoo import BROKEN_STORES
 
 __all__ = [
@@ -23,13 +34,27 @@ __all__ = [
     "STORES",
     "EventStoreContract",
     "FrozenClock",
+    "Happened",
     "History",
+    "Outcome",
+    "Scenario",
     "SequentialIds",
     "appending",
     "certify",
+    "check_codec",
+    "check_decided_events_fold",
+    "check_decider",
+    "check_determinism",
+    "check_folds_split",
+    "check_no_wall_clock",
+    "encoded",
     "event_store_machine",
+    "happened",
+    "memory_created",
     "new_event",
     "problems_of",
+    "recorded_event",
+    "store_of",
     "whole_log",
 ]
 
@@ -38,13 +63,27 @@ _HOMES = {
     "STORES": "good",
     "EventStoreContract": "contracts",
     "FrozenClock": "clocks",
+    "Happened": "scenario",
     "History": "history",
+    "Outcome": "scenario",
+    "Scenario": "scenario",
     "SequentialIds": "clocks",
     "appending": "building",
     "certify": "report",
+    "check_codec": "suites",
+    "check_decided_events_fold": "suites",
+    "check_decider": "suites",
+    "check_determinism": "suites",
+    "check_folds_split": "suites",
+    "check_no_wall_clock": "suites",
+    "encoded": "logs",
     "event_store_machine": "machine",
+    "happened": "scenario",
+    "memory_created": "logs",
     "new_event": "building",
     "problems_of": "history",
+    "recorded_event": "scenario",
+    "store_of": "logs",
     "whole_log": "building",
 }
 
