@@ -93,10 +93,11 @@ def _signals(snapshot: Snapshot, found: Memory[Any]) -> Signals:
 
 
 def _neighbours(snapshot: Snapshot, id: str) -> int:
-    """Distinct memories next to it, after merges."""
+    """Distinct memories next to it, after merges; those of a merged source are its survivor's."""
     web = Web(snapshot)
     start = web.start(id)
-    assert start is not None
+    if start is None or start != snapshot.key(id):
+        return 0
     return len({step.there for step in web.steps([start], ways((*_CENTRAL, RELATIONSHIP), "both"))})
 
 

@@ -312,13 +312,11 @@ class Memory(Generic[T_co]):
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        flags = self.flags
-        return (_restored, (self._row, self._lens, flags.disputed, flags.undermined))
+    def __copy__(self) -> Memory[T_co]:
+        return self
 
-
-def _restored(row: tuple[Any, ...], lens: Lens, disputed: bool, undermined: bool) -> Memory[Any]:
-    return Memory(row, lens, disputed=disputed, undermined=undermined)
+    def __deepcopy__(self, memo: object) -> Memory[T_co]:
+        return self
 
 
 _NONE: Final = Flags()
