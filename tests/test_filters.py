@@ -119,7 +119,7 @@ def test_where(d: Desk, kind: Any, where: dict[str, Any], expected: set[str]) ->
         ("project", {"target_date": "next year"}, "date"),
         ("skill", {"last_used_at": datetime(2025, 1, 1)}, "naive"),
         ("person", {"aliases": "Ali"}, "contains"),
-        ("person", {"full_name": contains(3)}, "text"),
+        ("person", {"full_name": contains(3)}, "text"),  # type: ignore[arg-type]
         ("person", {"status": "active"}, "full_name, aliases"),
         (None, {"colour": "red"}, "is not a field"),
         (None, {3: "red"}, "no name"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
 from engram_core.errors import InvalidAttributesError, NotFoundError, RejectedError
@@ -13,7 +16,7 @@ from engram_core.values import ephemeral, private
 from tests.reads.shelves import Desk, desk
 
 
-def person(d: Desk, name: str, **more: object) -> str:
+def person(d: Desk, name: str, **more: Any) -> str:
     receipt: Receipt = d.ann.remember(Person(full_name=name), **more)
     assert receipt.memory_id is not None
     return receipt.memory_id
@@ -49,7 +52,7 @@ def test_deeper_neighbours_are_reached_once() -> None:
     """Each memory stands at its least depth, and the start is none of them."""
     d = desk()
     names = [person(d, name) for name in "ABCD"]
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in pairwise(names):
         d.ann.link(one, "relates_to", other)
     d.ann.link(names[0], "relates_to", names[2])
     assert seen(d.ann.neighbours(names[0], depth=3)) == {
@@ -142,7 +145,7 @@ def test_walks_are_bounded() -> None:
         with pytest.raises(InvalidAttributesError, match="depth"):
             d.ann.neighbours(hub, depth=depth)  # type: ignore[arg-type]
     chain = [person(d, f"P{number}") for number in range(5)]
-    for one, other in zip(chain, chain[1:], strict=False):
+    for one, other in pairwise(chain):
         d.ann.link(one, "relates_to", other)
     with pytest.raises(RejectedError, match="steps"):
         d.ann.path(chain[0], chain[4])

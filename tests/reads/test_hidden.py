@@ -14,6 +14,7 @@ from engram_core.errors import EngramError
 from engram_core.kinds import Contact, Episode, Fact, Person, Relationship
 from engram_core.session import Session
 from engram_core.values import EvidenceRef, assistant, private, restricted
+from engram_core.vocab import EvidenceType
 from tests.reads.shelves import START, Desk, desk, named
 
 HIDDEN = 500
@@ -34,7 +35,7 @@ def visible(d: Desk, between: Callable[[Desk, int], None]) -> None:
         lambda: ann.remember(Episode(occurred_at=START - timedelta(days=2)), id=named(8), title="dinner"),
         lambda: ann.remember(Fact("for claude"), id=named(9), visibility=restricted(assistant("claude"))),
         lambda: ann.edit(named(9), content="oolong is for claude"),
-        lambda: ann.confirm(named(4), evidence=EvidenceRef("quote", "coffee!")),
+        lambda: ann.confirm(named(4), evidence=EvidenceRef(EvidenceType.QUOTE, "coffee!")),
         lambda: ann.supersede(named(5), named(4)),
         lambda: ann.archive(named(8)),
         lambda: ann.remember(Person(full_name="Robert"), id=named(10)),
@@ -51,31 +52,31 @@ def reads(bot: Session) -> Iterator[tuple[str, Any]]:
     """Everything that can be read, with what came of it."""
     ids = [named(number) for number in (*range(1, 12), HIDDEN, HIDDEN + 1)]
 
-    def asked(name: str, call: Callable[[], Any]) -> tuple[str, Any]:
+    def asked(name: str, call: Callable[..., Any], *args: Any, **options: Any) -> tuple[str, Any]:
         try:
-            return name, repr(call())
+            return name, repr(call(*args, **options))
         except EngramError as error:
             return name, (type(error).__name__, str(error), repr(error.fields))
 
     for order in ("created_at", "updated_at", "confidence", "importance", "title", "kind", "id", "occurred_at"):
-        yield asked(f"find by {order}", lambda order=order: bot.find(order=order, limit=3))
-        yield asked(f"all by {order}", lambda order=order: bot.find(order=order, status=None, descending=True))
+        yield asked(f"find by {order}", bot.find, order=order, limit=3)
+        yield asked(f"all by {order}", bot.find, order=order, status=None, descending=True)
     yield asked("count", bot.count)
     yield asked("tags", bot.tags)
     yield asked("stats", bot.stats)
-    yield asked("timeline", lambda: bot.timeline(START - timedelta(days=30), START + timedelta(days=30)))
-    yield asked("reviews", lambda: bot.reviews(limit=2))
-    yield asked("all reviews", lambda: bot.reviews(limit=1000))
+    yield asked("timeline", bot.timeline, START - timedelta(days=30), START + timedelta(days=30))
+    yield asked("reviews", bot.reviews, limit=2)
+    yield asked("all reviews", bot.reviews, limit=1000)
     yield asked("proposals", bot.proposals)
     for question in ("oolong", "Alice", "secret oolong coffee", "who drinks?"):
-        yield asked(f"recall {question}", lambda question=question: bot.recall(question))
-        yield asked("as text", lambda question=question: bot.recall(question).as_text())
-    for id in ids:
+        yield asked(f"recall {question}", bot.recall, question)
+        yield "as text", bot.recall(question).as_text()
+    for memory_id in ids:
         for name in ("get", "neighbours", "history", "why", "explain", "scores", "accesses", "subgraph"):
-            yield asked(f"{name} {id}", lambda name=name, id=id: getattr(bot, name)(id))
-        yield asked(f"about {id}", lambda id=id: bot.find(about=id))
-        yield asked(f"path {id}", lambda id=id: bot.path(named(1), id))
-        yield asked(f"far {id}", lambda id=id: bot.neighbours(id, depth=4))
+            yield asked(f"{name} {memory_id}", getattr(bot, name), memory_id)
+        yield asked(f"about {memory_id}", bot.find, about=memory_id)
+        yield asked(f"path {memory_id}", bot.path, named(1), memory_id)
+        yield asked(f"far {memory_id}", bot.neighbours, memory_id, depth=4)
 
 
 def secrets(d: Desk, number: int) -> None:
@@ -152,4 +153,4 @@ def test_errors_do_not_tell() -> None:
                 getattr(d.bot, name)(id)
             texts.add((type(caught.value), str(caught.value).replace(id, "ID")))
         assert len(texts) == 1, name
-    assert d.ann.get(hidden)
+    assert d.ann.get(hidden).id == named(HIDDEN)
