@@ -63,7 +63,7 @@ def fingerprint(
     """
     edges = sorted((link.relation.value, link.target) for link in links if link.relation in _IDENTITY)
     spec = kinds.spec(kind)
-    given = {key: value for key, value in attributes.items() if value not in (None, (), [])}
+    given = {key: value for key, value in attributes.items() if value is not None and value != [] and value != ()}
     if spec.entity and set(given) <= set(spec.label_fields) and not content.strip() and not edges and title is None:
         return None
     audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]
@@ -73,15 +73,18 @@ def fingerprint(
 
 def _canonical(value: Any) -> str:
     """Canonical JSON: sorted keys, no blanks outside of strings, and within them the normal form."""
-    if isinstance(value, str):
-        text = value if value.isascii() else unicodedata.normalize("NFC", value)
-        return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    sort = type(value)
+    if sort is str:
+        text = " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())
+        if "\\" in text or '"' in text:
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{text}"'
+    if sort is list or sort is tuple:
+        return f"[{','.join([_canonical(item) for item in value])}]"
+    if sort is dict:
+        return "{" + ",".join([f"{_canonical(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
     if value is None:
         return "null"
-    if isinstance(value, bool):
+    if sort is bool:
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(float(value))
-    if isinstance(value, Mapping):
-        return "{" + ",".join([f"{_canonical(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
-    return "[" + ",".join([_canonical(item) for item in value]) + "]"
+    return repr(float(value))
