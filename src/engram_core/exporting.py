@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import fields, has
 
 from engram_core import wire
-from engram_core.erasing import SubjectExport, subject_memories
+from engram_core.erasing import SubjectExport
+from engram_core.erasure_plans import proposals_about, subject_plan
 from engram_core.events import ErasedPayload, RecordedEvent, UnknownEvent
 from engram_core.values import PartialDate, instant_text
 
@@ -20,9 +22,10 @@ __all__ = ["export_subject", "to_plain"]
 
 
 def export_subject(engine: Engine, subject: str) -> SubjectExport:
-    """All memories that concern a subject alone, each with every event that it owns; ids of those it shares."""
+    """All memories that concern a subject alone, with their history and every draft; ids of those it shares."""
     with engine.host.reading() as tx:
-        ids, shared = subject_memories(tx, subject)
+        ids, _, shared = subject_plan(engine, tx, subject)
+        asked = proposals_about(tx, ids)
     memories = []
     for id in ids:
         state = engine.state_of(id)
@@ -47,7 +50,22 @@ def export_subject(engine: Engine, subject: str) -> SubjectExport:
                 "history": [_told(event) for event in engine.log.stream(id)],
             }
         )
-    return SubjectExport(subject_id=subject, memories=tuple(memories), shared=tuple(shared))
+    return SubjectExport(
+        subject_id=subject, memories=tuple(memories), drafts=_drafts(engine, asked, set(ids)), shared=shared
+    )
+
+
+def _drafts(engine: Engine, proposal_ids: Iterable[str], ids: set[str]) -> tuple[dict[str, Any], ...]:
+    """What was asked about some memories, whatever became of it."""
+    found = []
+    for proposal_id in proposal_ids:
+        proposal = engine.desk.state(proposal_id)
+        for draft in () if proposal is None else proposal.drafts:
+            if draft.memory_id in ids and draft.command is not None:
+                told = {"proposal_id": proposal_id, "number": draft.number, "memory_id": draft.memory_id}
+                asked = wire.encode_command(draft.command)
+                found.append({**told, "status": draft.status.value, "command": asked})
+    return tuple(found)
 
 
 def _told(recorded: RecordedEvent) -> dict[str, Any]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
+from engram_core.candidates import incompatible_preferences, same_things
 from engram_core.commands import Archive, Command, Merge, Supersede
-from engram_core.conflicts import incompatible, taste_key
 from engram_core.engine import Engine, Request
-from engram_core.errors import ForbiddenError, StoreError
-from engram_core.identity import normal_name
+from engram_core.errors import ForbiddenError, NotFoundError, RejectedError, StoreError
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest
 from engram_core.receipts import Receipt
@@ -29,6 +28,7 @@ _BATCH = 500
 _DRAFTS = 100
 
 Progress = Callable[[int, int], None]
+_Asked: TypeAlias = tuple[Command, EvidenceRef]
 
 
 @frozen(kw_only=True)
@@ -74,35 +74,23 @@ class Maintenance:
         """Archives what has outlived its lifetime, because its author said so when he wrote it."""
         done: list[str] = []
         receipts: list[Receipt] = []
-        while True:
-            with self._engine.host.reading() as tx:
-                due = [
-                    id
-                    for (id,) in tx.execute(
-                        "SELECT id FROM memories WHERE stored = 'active' AND expires_at <= ? ORDER BY key LIMIT ?",
-                        (to_micros(self._engine.now()), _BATCH),
-                    )
-                ]
-            if not due:
-                return MaintenanceReport(
-                    memory_ids=tuple(done), receipts=tuple(receipts), counts={"expired": len(done)}
-                )
-            result = self._act([Archive(id, ArchiveReason.EXPIRED) for id in due])
-            done += due
-            receipts += result
+        while page := self._engine.transact(self._expire_some):
+            receipts += page
+            done += [receipt.memory_id for receipt in page if receipt.memory_id is not None]
             if progress is not None:
                 progress(len(done), len(done))
+        return MaintenanceReport(memory_ids=tuple(done), receipts=tuple(receipts), counts={"expired": len(done)})
 
-    def _act(self, commands: Sequence[Command]) -> Sequence[Receipt]:
+    def _expire_some(self, tx: sqlite3.Connection) -> Sequence[Receipt]:
         engine = self._engine
-
-        def attempt(tx: sqlite3.Connection) -> Sequence[Receipt]:
-            work = Work(engine, tx, self._author)
-            now = engine.now()
-            receipts = [engine.decide(work, Request(command=command), now) for command in commands]
-            return engine.write(work, receipts).receipts
-
-        return engine.transact(attempt)
+        now = engine.now()
+        due = tx.execute(
+            "SELECT id FROM memories WHERE stored = 'active' AND expires_at <= ? ORDER BY key LIMIT ?",
+            (to_micros(now), _BATCH),
+        ).fetchall()
+        work = Work(engine, tx, self._author)
+        receipts = [engine.decide(work, Request(command=Archive(id, ArchiveReason.EXPIRED)), now) for (id,) in due]
+        return engine.write(work, receipts).receipts
 
     # -- what is proposed ---------------------------------------------------------------------------
 
@@ -141,17 +129,16 @@ class Maintenance:
     def propose_merges(self, *, progress: Progress | None = None) -> MaintenanceReport:
         """Proposes to merge entities of one kind that share a name, an alias or a contact; the older survives."""
         with self._engine.host.reading() as tx:
-            pairs = list(_pairs_of_one_thing(tx, self._engine.options.policy.review.min_name))
+            pairs = list(same_things(tx, self._engine.options.kinds, self._engine.options.policy.review.min_name))
         drafts = [
-            (Merge(survivor, source), EvidenceRef(EvidenceType.OBSERVATION, f"{survivor} and {source} share {what}"))
-            for survivor, source, what in pairs
+            (Merge(pair.survivor, pair.source), EvidenceRef(EvidenceType.OBSERVATION, pair.evidence)) for pair in pairs
         ]
         return self._propose("Merge what seems to be one thing", drafts, progress, each=1)
 
     def detect_contradictions(self, *, progress: Progress | None = None) -> MaintenanceReport:
         """Proposes that the newer of two incompatible preferences supersedes the older."""
         with self._engine.host.reading() as tx:
-            pairs = list(_incompatible_preferences(tx, to_micros(self._engine.now())))
+            pairs = list(incompatible_preferences(tx, to_micros(self._engine.now())))
         drafts = [
             (Supersede(old, new), EvidenceRef(EvidenceType.OBSERVATION, f"{new} and {old} cannot both hold: {what}"))
             for old, new, what in pairs
@@ -161,7 +148,7 @@ class Maintenance:
     def _propose(
         self,
         title: str,
-        drafts: Iterable[tuple[Command, EvidenceRef]],
+        drafts: Iterable[_Asked],
         progress: Progress | None,
         *,
         each: int = _DRAFTS,
@@ -169,33 +156,60 @@ class Maintenance:
         engine = self._engine
         fresh = self._unasked(list(drafts))
         receipts: list[Receipt] = []
-        for start in range(0, len(fresh), each):
-            page = fresh[start : start + each]
+        ids: dict[str, None] = {}
+        refused = 0
+        size = max(each, _BATCH)
+        for start in range(0, len(fresh), size):
+            page = fresh[start : start + size]
 
-            def attempt(
-                tx: sqlite3.Connection, page: Sequence[tuple[Command, EvidenceRef]] = page
-            ) -> Sequence[Receipt]:
-                work = Work(engine, tx, self._author)
-                requests = [Request(command=command) for command, _ in page]
-                evidence = tuple(ref for _, ref in page)
-                return engine.desk.propose(work, requests, engine.now(), title=title, evidence=evidence).receipts
+            def attempt(tx: sqlite3.Connection, page: Sequence[_Asked] = page) -> list[tuple[_Asked, Receipt | None]]:
+                groups = [page[n : n + each] for n in range(0, len(page), each)]
+                return [pair for group in groups for pair in self._open(tx, title, group)]
 
-            receipts += engine.transact(attempt)
+            for (command, _), receipt in engine.transact(attempt):
+                if receipt is None:
+                    refused += 1
+                    continue
+                receipts.append(receipt)
+                ids[command.memory_id] = None
             if progress is not None:
                 progress(start + len(page), len(fresh))
-        ids = tuple(dict.fromkeys(command.memory_id for command, _ in fresh))
-        return MaintenanceReport(memory_ids=ids, receipts=tuple(receipts), counts={"proposed": len(fresh)})
+        counts = {"proposed": len(receipts)} | ({"refused": refused} if refused else {})
+        return MaintenanceReport(memory_ids=tuple(ids), receipts=tuple(receipts), counts=counts)
 
-    def _unasked(self, drafts: Sequence[tuple[Command, EvidenceRef]]) -> list[tuple[Command, EvidenceRef]]:
-        """The drafts that neither wait in an open proposal nor were turned down since the memory last changed."""
+    def _open(
+        self, tx: sqlite3.Connection, title: str, group: Sequence[_Asked]
+    ) -> Sequence[tuple[_Asked, Receipt | None]]:
+        """Opens one proposal, without the drafts that the rules would refuse."""
+        engine = self._engine
+        now = engine.now()
+        possible = []
+        for asked in group:
+            try:
+                engine.decide(Work(engine, tx, self._author), Request(command=asked[0]), now)
+            except (RejectedError, NotFoundError):
+                continue
+            possible.append(asked)
+        receipts: Sequence[Receipt] = ()
+        if possible:
+            requests = [Request(command=command) for command, _ in possible]
+            evidence = tuple(ref for _, ref in possible)
+            work = Work(engine, tx, self._author)
+            receipts = engine.desk.propose(work, requests, now, title=title, evidence=evidence).receipts
+        return [*zip(possible, receipts, strict=True), *((asked, None) for asked in group if asked not in possible)]
+
+    def _unasked(self, drafts: Sequence[_Asked]) -> list[_Asked]:
+        """The drafts that neither wait in an open proposal nor were turned down since what they name last changed."""
         with self._engine.host.reading() as tx:
             return [
                 (command, ref)
                 for command, ref in drafts
                 if tx.execute(
-                    "SELECT 1 FROM drafts d JOIN memories m ON m.id = d.memory_id WHERE d.digest = ?"
-                    " AND (d.status = 'open' OR (d.status IN ('rejected', 'withdrawn') AND d.base >= m.revision))",
-                    (draft_digest(command),),
+                    "SELECT 1 FROM drafts d JOIN proposals p ON p.id = d.proposal WHERE d.digest = ?1"
+                    " AND (d.status = 'open' OR (d.status IN ('rejected', 'withdrawn', 'undone')"
+                    " AND NOT EXISTS (SELECT 1 FROM json_each(?2) j JOIN memories m ON m.id = j.value"
+                    " WHERE m.from_position > coalesce(p.closed_position, p.position))))",
+                    (draft_digest(command), json.dumps(_named(command))),
                 ).fetchone()
                 is None
             ]
@@ -242,76 +256,10 @@ class Maintenance:
         copy(path)
 
 
-# -- finding ----------------------------------------------------------------------------------------
-
-
-def _pairs_of_one_thing(tx: sqlite3.Connection, shortest: int) -> Iterator[tuple[str, str, str]]:
-    """(survivor, source, what they share) for entities of one kind, by blocks of equal names or contacts."""
-    first: dict[tuple[str, str], str] = {}
-    seen: set[tuple[str, str]] = set()
-    settled = {
-        frozenset(pair)
-        for pair in tx.execute(
-            "SELECT a.id, b.id FROM settled s JOIN memories a ON a.key = s.one JOIN memories b ON b.key = s.other"
-            " WHERE s.what = 'distinct'"
-        )
-    }
-    leader: dict[str, str] = {}
-
-    def led(id: str) -> str:
-        while id in leader:
-            id = leader[id]
-        return id
-
-    for kind, id, block, shared in _blocks(tx, shortest):
-        survivor = first.setdefault((kind, block), id)
-        survivor = led(survivor)
-        source = led(id)
-        if survivor == source or (survivor, source) in seen or frozenset({survivor, source}) in settled:
-            continue
-        seen.add((survivor, source))
-        leader[source] = survivor
-        yield survivor, source, shared
-
-
-def _blocks(tx: sqlite3.Connection, shortest: int) -> Iterator[tuple[str, str, str, str]]:
-    """(kind, id, block key, what it is) of every live entity, the oldest first."""
-    rows = tx.execute(
-        "SELECT kind, id, attributes FROM memories WHERE stored = 'active'"
-        " AND kind IN ('person', 'organization', 'location', 'asset') ORDER BY key"
-    )
-    for kind, id, attributes in rows:
-        raw = json.loads(attributes)
-        names = [raw.get("full_name") or raw.get("name") or "", *raw.get("aliases", ())]
-        for name in dict.fromkeys(normal_name(name) for name in names):
-            if len(name) >= shortest:
-                yield kind, id, f"name:{name}", "a name or alias"
-    rows = tx.execute(
-        "SELECT o.kind, o.id, json_extract(c.attributes, '$.channel'), json_extract(c.attributes, '$.value')"
-        " FROM memories c JOIN links l ON l.source = c.key AND l.relation = 'owned_by'"
-        " JOIN memories o ON o.key = l.target WHERE c.kind = 'contact' AND c.stored = 'active'"
-        " AND o.stored = 'active' ORDER BY o.key"
-    )
-    for kind, id, channel, value in rows:
-        yield kind, id, f"contact:{channel}:{normal_name(value)}", f"a contact ({channel})"
-
-
-def _incompatible_preferences(tx: sqlite3.Connection, now: int) -> Iterator[tuple[str, str, str]]:
-    """(older, newer, why) of preferences with one holder, target and context that cannot both hold."""
-    by_key: dict[tuple[Any, ...], list[tuple[str, str]]] = {}
-    rows = tx.execute(
-        "SELECT m.id, m.attributes, (SELECT group_concat(l.target) FROM links l WHERE l.source = m.key"
-        " AND l.relation = 'about') FROM memories m WHERE m.kind = 'preference' AND m.stored = 'active'"
-        " AND m.superseded = 0 AND (m.expires_at IS NULL OR m.expires_at > ?) ORDER BY m.created_at, m.key",
-        (now,),
-    )
-    for id, attributes, about in rows:
-        raw = json.loads(attributes)
-        key = taste_key(raw, frozenset((about or "").split(",")))
-        if key is None:
-            continue
-        group = by_key.setdefault(key, [])
-        for older, polarity in group:
-            if incompatible(polarity, raw["polarity"]):
-                yield older, id, f"{polarity} and {raw['polarity']}"
-        group.append((id, raw["polarity"]))
+def _named(command: Command) -> list[str]:
+    """The memories that a command of upkeep names."""
+    match command:
+        case Merge(memory_id=id, source=other) | Supersede(memory_id=id, by=other):
+            return [id, other]
+        case _:
+            return [command.memory_id]

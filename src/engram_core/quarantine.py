@@ -47,9 +47,7 @@ def quarantine(
         result = engine.desk.propose(
             work, requests, engine.now(), title="Quarantine one source", rationale=rationale, bounded=False
         )
-        conflicts = tuple(
-            PossibleConflict(memory_id=id, reason="undermined", hint="review it") for id in undermined
-        )
+        conflicts = tuple(PossibleConflict(memory_id=id, reason="undermined", hint="review it") for id in undermined)
         proposed = next((r for r in result.receipts if r.proposal_id), result.receipts[0])
         return replaced(proposed, possible_conflicts=conflicts)
 

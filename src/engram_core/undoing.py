@@ -155,9 +155,7 @@ class Undoing:
     def _proposal(self, stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
         merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]
         if not merged:
-            raise IllegalTransitionError(
-                "a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id
-            )
+            raise IllegalTransitionError("a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id)
         turns = [e.event for e in self.engine.log.stream(stream) if isinstance(e.event, ProposalUndone)]
         mine = [event for event in turns if event.batch_id == batch_id]
         _check_turn(bool(mine) and not mine[-1].redo, batch_id, redo=redo)

@@ -1,0 +1,230 @@
+"""What an erasure takes: one memory, or an entity with all that concerns it alone. Source: model §10."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram_core.commands import Remember
+from engram_core.errors import NotFoundError
+from engram_core.identity import fingerprint
+from engram_core.state import MemoryState
+from engram_core.values import SHARED
+from engram_core.vocab import Kind, Relation
+
+if TYPE_CHECKING:
+    from engram_core.engine import Engine
+
+__all__ = ["Plan", "memory_plan", "proposals_about", "subject_plan"]
+
+
+class Plan(NamedTuple):
+    """What an erasure would take.
+
+    Attributes:
+        memory_ids: The memories, in order; ids that were only reserved come last.
+        counts: How many of each sort.
+        shared: What was left for a decision.
+    """
+
+    memory_ids: tuple[str, ...]
+    counts: dict[str, int]
+    shared: tuple[str, ...] = ()
+
+
+def memory_plan(engine: Engine, tx: sqlite3.Connection, id: str) -> Plan:
+    """One memory, or one that was only ever proposed, with the drafts that say exactly the same.
+
+    Raises: NotFoundError.
+    """
+    state = engine.state_of(id)
+    waiting = {draft.command.memory_id: draft.command for draft in _never_begun(engine, tx)}
+    if state is None and id not in waiting and not proposals_about(tx, (id,)):
+        raise NotFoundError(f"there is no memory {id}", memory_id=id)
+    digest = _digest(engine, state) if state is not None else None
+    twins = [other for other, command in waiting.items() if digest is not None and _digest(engine, command) == digest]
+    merged = [row[0] for row in tx.execute("SELECT id FROM memories WHERE merged_into = ? ORDER BY key", (id,))]
+    counts = {"memory": 1} | ({"drafts": len(twins)} if twins else {})
+    return Plan((id, *(twin for twin in twins if twin != id)), counts, tuple(merged))
+
+
+class _Draft(NamedTuple):
+    """The beginning of a memory that was asked for, and never came to be."""
+
+    command: Remember
+    proposal_id: str
+
+
+def _never_begun(engine: Engine, tx: sqlite3.Connection) -> list[_Draft]:
+    rows = tx.execute(
+        "SELECT d.proposal, group_concat(d.number) FROM drafts d WHERE d.begins = 1 AND d.digest IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = d.memory_id) GROUP BY d.proposal ORDER BY d.proposal"
+    ).fetchall()
+    found = []
+    for proposal_id, numbers in rows:
+        state = engine.desk.state(proposal_id)
+        for number in sorted(map(int, numbers.split(","))):
+            draft = None if state is None else state.draft(number)
+            if draft is not None and isinstance(draft.command, Remember):
+                found.append(_Draft(draft.command, proposal_id))
+    return found
+
+
+def _digest(engine: Engine, said: MemoryState | Remember) -> str | None:
+    """What a memory or a draft says to whom, whoever may see it."""
+    kinds = engine.options.kinds
+    if isinstance(said, Remember):
+        raw, version = said.attributes, said.attributes_version
+        title, content, links = said.title, said.content, said.links
+    else:
+        raw, version = said.attributes.raw, said.attributes.version
+        title, content, links = said.text.title, said.text.content, tuple(said.edges.links)
+    if said.kind not in kinds:
+        return None
+    return fingerprint(
+        kinds,
+        kind=said.kind,
+        attributes=kinds.upcast(said.kind, raw, version),
+        title=title,
+        content=content,
+        links=links,
+        visibility=SHARED,
+    )
+
+
+def proposals_about(tx: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Proposals with a draft about one of the memories, each with the first of those."""
+    rows = tx.execute(
+        "SELECT d.proposal, d.memory_id FROM json_each(?) j JOIN drafts d ON d.memory_id = j.value"
+        " WHERE d.digest IS NOT NULL ORDER BY j.key",
+        (json.dumps(list(ids)),),
+    ).fetchall()
+    found: dict[str, str] = {}
+    for proposal_id, id in rows:
+        found.setdefault(proposal_id, id)
+    return found
+
+
+# -- subjects ---------------------------------------------------------------------------------------
+
+
+def subject_plan(engine: Engine, tx: sqlite3.Connection, subject: str) -> Plan:
+    """What concerns an entity alone, and what concerns others, too.
+
+    Alone: the entity, what was merged into it, its contacts, relationships that name it, memories about nothing else,
+    what derives from any of those without being about somebody else, and drafts of such memories that never came to
+    be. Shared: other memories with an edge to it, and other memories that derive from what goes.
+
+    Raises: NotFoundError.
+    """
+    entity = _entity(tx, subject)
+    listed = json.dumps(list(entity))
+    chosen: dict[int, str] = dict.fromkeys(entity, "entity")
+    for sort, sql in (("contacts", _CONTACTS), ("relationships", _RELATIONSHIPS)):
+        for (key,) in tx.execute(sql, (listed,)).fetchall():
+            chosen.setdefault(key, sort)
+    about = _edges(tx, entity, Relation.ABOUT)
+    while True:
+        known = len(chosen)
+        _choose(tx, chosen, "about", about)
+        _choose(tx, chosen, "derived", _edges(tx, chosen, Relation.DERIVED_FROM))
+        if len(chosen) == known:
+            break
+    others = {row[0] for row in tx.execute(_POINTING, (listed,))} | set(_edges(tx, chosen, Relation.DERIVED_FROM))
+    going = _ids(tx, chosen)
+    counts: dict[str, int] = {}
+    for key in going:
+        counts[chosen[key]] = counts.get(chosen[key], 0) + 1
+    drafts = _drafts_of(engine, tx, set(going.values()), {going[key] for key in entity})
+    if drafts:
+        counts["drafts"] = len(drafts)
+    shared = _ids(tx, others - chosen.keys())
+    return Plan((*going.values(), *drafts), counts, tuple(shared.values()))
+
+
+_CONTACTS = (
+    "SELECT l.source FROM json_each(?) j JOIN links l ON l.target = j.value JOIN memories m ON m.key = l.source"
+    " WHERE l.relation = 'owned_by' AND m.kind = 'contact'"
+)
+_RELATIONSHIPS = (
+    "SELECT m.key FROM memories m WHERE m.kind = 'relationship' AND EXISTS (SELECT 1 FROM json_each(?) j"
+    " JOIN memories e ON e.key = j.value WHERE json_extract(m.attributes, '$.subject_id') = e.id"
+    " OR json_extract(m.attributes, '$.object_id') = e.id)"
+)
+_POINTING = "SELECT l.source FROM json_each(?) j JOIN links l ON l.target = j.value"
+
+
+def _entity(tx: sqlite3.Connection, id: str) -> dict[int, str]:
+    """Key and id of an entity, and of all that was merged into it, by any number of steps."""
+    row = tx.execute("SELECT key, id FROM memories WHERE id = ? AND stored <> 'erased'", (id,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no memory {id}", memory_id=id)
+    found: dict[int, str] = dict([row])
+    open_ids = [row[1]]
+    while open_ids:
+        for key, source in tx.execute("SELECT key, id FROM memories WHERE merged_into = ?", (open_ids.pop(),)):
+            if key not in found:
+                found[key] = source
+                open_ids.append(source)
+    return found
+
+
+def _edges(tx: sqlite3.Connection, targets: Iterable[int], relation: Relation) -> list[int]:
+    """Keys of what points to one of the targets."""
+    rows = tx.execute(
+        "SELECT DISTINCT l.source FROM json_each(?) j JOIN links l ON l.target = j.value AND l.relation = ?",
+        (json.dumps(list(targets)), relation.value),
+    )
+    return [key for (key,) in rows]
+
+
+def _choose(tx: sqlite3.Connection, chosen: dict[int, str], sort: str, candidates: Iterable[int]) -> None:
+    """Adds the candidates that are about nothing that stays."""
+    for key in candidates:
+        if key in chosen:
+            continue
+        about = tx.execute("SELECT target FROM links WHERE source = ? AND relation = 'about'", (key,))
+        if all(target in chosen for (target,) in about):
+            chosen[key] = sort
+
+
+def _ids(tx: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """Ids of those that are not erased yet, by key, the oldest first."""
+    rows = tx.execute(
+        "SELECT m.key, m.id FROM json_each(?) j JOIN memories m ON m.key = j.value WHERE m.stored <> 'erased'"
+        " ORDER BY m.key",
+        (json.dumps(sorted(keys)),),
+    )
+    return dict(rows.fetchall())
+
+
+def _drafts_of(engine: Engine, tx: sqlite3.Connection, going: set[str], entity: set[str]) -> list[str]:
+    """Reserved ids of memories that never came to be, and that would have concerned nobody but the subject."""
+    found: dict[str, None] = {}
+    waiting = _never_begun(engine, tx)
+    while True:
+        new = [
+            d.command.memory_id
+            for d in waiting
+            if d.command.memory_id not in found and _is_about(d.command, going, entity)
+        ]
+        if not new:
+            return list(found)
+        found |= dict.fromkeys(new)
+        going = going | set(new)
+
+
+def _is_about(command: Remember, going: set[str], entity: set[str]) -> bool:
+    raw = command.attributes
+    if command.kind == Kind.RELATIONSHIP and entity & {raw.get("subject_id"), raw.get("object_id")}:
+        return True
+    ends: dict[Relation, set[str]] = {}
+    for link in command.links:
+        ends.setdefault(link.relation, set()).add(link.target)
+    about = ends.get(Relation.ABOUT, set())
+    if not about <= going:
+        return False
+    owned = command.kind == Kind.CONTACT and bool(ends.get(Relation.OWNED_BY, set()) & entity)
+    return bool(about & entity) or owned or bool(ends.get(Relation.DERIVED_FROM, set()) & going)
