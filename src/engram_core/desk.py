@@ -59,6 +59,7 @@ from engram_core.proposal import (
     words_owner,
 )
 from engram_core.receipts import PossibleConflict, Receipt
+from engram_core.redaction import redacted_words
 from engram_core.state import MemoryState, fold
 from engram_core.values import EvidenceRef
 from engram_core.vocab import ReceiptStatus
@@ -233,11 +234,11 @@ class Desk:
 
     def reject(self, author: Author, proposal_id: str, *, note: str, only: Iterable[int] | None) -> Receipt:
         """Closes drafts as not believed; they are kept, so that this can be explained."""
-        return self._decided(author, proposal_id, only, lambda numbers: ProposalRejected(numbers, note), note=note)
+        return self._decided(author, proposal_id, only, ProposalRejected, note=note)
 
     def withdraw(self, author: Author, proposal_id: str) -> Receipt:
         """Takes a proposal back, by its author or a user."""
-        return self._decided(author, proposal_id, None, lambda _: ProposalWithdrawn(), own=True)
+        return self._decided(author, proposal_id, None, lambda _, note: ProposalWithdrawn(note), own=True)
 
     def rebase(self, author: Author, proposal_id: str) -> Receipt:
         """Sets every open draft upon today's revision of its memory; the receipt is unchanged if all were there.
@@ -278,12 +279,13 @@ class Desk:
         author: Author,
         proposal_id: str,
         only: Iterable[int] | None,
-        event: Callable[[tuple[int, ...]], Event],
+        event: Callable[[tuple[int, ...], str], Event],
         *,
         note: str = "",
         own: bool = False,
     ) -> Receipt:
         checked_note(note, self.engine.options.limits)
+        note = redacted_words(note, self.engine.options.redactor)
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
             work = Work(self.engine, tx, author)
@@ -292,7 +294,7 @@ class Desk:
             stream = proposal_stream(state.id)
             everything = len(drafts) == len(state.open_drafts())
             owner = _owner(state.id, drafts) if everything or len({d.memory_id for d in drafts}) == 1 else stream
-            change = Change(stream, event(tuple(draft.number for draft in drafts)), owner)
+            change = Change(stream, event(tuple(draft.number for draft in drafts), note), owner)
             work.take((change,), self.engine.now())
             return self._close(work, state, drafts)
 

@@ -42,7 +42,7 @@ from engram_core.projections.read_model import ReadModel
 from engram_core.projections.rows import Commit, Transition
 from engram_core.projections.running import Following
 from engram_core.receipts import PossibleConflict, Receipt
-from engram_core.redaction import redacted
+from engram_core.redaction import redacted, redacted_words
 from engram_core.similar import possible_conflicts, twin_of
 from engram_core.state import MemoryState, fold
 from engram_core.states import StateCache
@@ -95,12 +95,14 @@ class Request:
         expected_revision: The revision that the caller last saw, if he wants to be told of changes since.
         occurred_at: When it happened, if not now.
         similar: Look for memories that a new one may repeat.
+        redactions: How many secrets were taken out of the command.
     """
 
     command: Command
     expected_revision: int | None = None
     occurred_at: datetime | None = None
     similar: bool = False
+    redactions: int = 0
 
 
 @frozen(kw_only=True)
@@ -216,7 +218,8 @@ class Engine:
 
         def attempt(tx: sqlite3.Connection) -> Result:
             work = Work(self, tx, author)
-            return self.desk.propose(work, cleaned, self.now(), title=title, rationale=rationale, evidence=evidence)
+            said = redacted_words((title, rationale, evidence), self.options.redactor)
+            return self.desk.propose(work, cleaned, self.now(), title=said[0], rationale=said[1], evidence=said[2])
 
         return self.transact(attempt)
 
@@ -387,6 +390,7 @@ class Engine:
             memory_id=command.memory_id,
             batch_id="" if changes else None,
             events=tuple(change.event for change in changes),
+            redactions=request.redactions,
         )
 
     def _remember(self, work: Work, command: Remember, ctx: Context, *, similar: bool) -> Receipt:
@@ -438,7 +442,10 @@ class Engine:
         redactor = self.options.redactor
         if redactor is None:
             return request
-        return replaced(request, command=redacted(request.command, redactor))
+        command, removed = redacted(request.command, redactor)
+        if removed and isinstance(command, Remember):
+            self.options.kinds.structure(command.kind, command.attributes, command.attributes_version)
+        return replaced(request, command=command, redactions=removed)
 
     def _reads(self, work: Work) -> list[Written]:
         """The buffered reads as batches of their own, one for each actor and session."""

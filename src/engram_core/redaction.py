@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve as replaced
 from attrs import fields_dict
@@ -12,23 +12,34 @@ from engram_core.commands import Command, Remember
 from engram_core.ports import Redactor
 from engram_core.values import EvidenceRef
 
-__all__ = ["redacted"]
+__all__ = ["redacted", "redacted_words"]
+
+T = TypeVar("T")
 
 _TEXTS = ("title", "content", "note", "source_ref", "tags", "added", "evidence", "attributes", "changes")
 
 
-def redacted(command: Command, redactor: Redactor) -> Command:
-    """The command without secrets in any of its texts; of a new memory, with count and redactor in its provenance."""
+def redacted(command: Command, redactor: Redactor) -> tuple[Command, int]:
+    """The command without secrets in any of its texts, and how many there were.
+
+    A new memory has count and redactor in its provenance.
+    """
     counter = _Counter(redactor)
     known = fields_dict(type(command))
     changed = {
         name: counter.clean(value) for name in _TEXTS if name in known and (value := getattr(command, name)) is not None
     }
     if not counter.removed:
-        return command
+        return command, 0
     if isinstance(command, Remember):
         changed |= {"redactions": counter.removed, "redactor": redactor.name}
-    return replaced(command, **changed)
+    return replaced(command, **changed), counter.removed
+
+
+def redacted_words(words: T, redactor: Redactor | None) -> T:
+    """Text, evidence, or several of them, without secrets."""
+    cleaned: T = words if redactor is None else _Counter(redactor).clean(words)
+    return cleaned
 
 
 class _Counter:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from engram_core.events import MemoryConfirmed, MemoryContradicted
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import Basis
+from engram_core.vocab import ActorKind
 
-__all__ = ["disputed_sql", "disputes", "undermined"]
+__all__ = ["disputed_sql", "disputes", "is_doubted", "undermined"]
 
 
 def _open(snapshot: Snapshot, here: str, there: str, since: str) -> str:
@@ -57,6 +59,20 @@ def disputes(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, list[int]]:
             if there not in found.setdefault(here, []):
                 found[here].append(there)
     return found
+
+
+def is_doubted(snapshot: Snapshot, id: str) -> bool:
+    """True when somebody disputed it, in a way that the viewer may know of, and no user confirmed it since."""
+    doubted = False
+    for recorded in snapshot.library.log.stream(id):
+        if recorded.position > snapshot.known:
+            break
+        speaker = recorded.on_behalf_of or recorded.actor
+        if isinstance(recorded.event, MemoryContradicted) and recorded.event.by is None:
+            doubted = True
+        elif isinstance(recorded.event, MemoryConfirmed) and speaker is not None and speaker.kind is ActorKind.USER:
+            doubted = False
+    return doubted
 
 
 class _Ground(NamedTuple):
@@ -121,7 +137,7 @@ def _learn(snapshot: Snapshot, keys: Iterable[int], known: dict[int, _Ground]) -
             cause = "deleted" if status == "withdrawn" else status
         elif status == "archived" and because == "wrong":
             cause = "wrong"
-        elif key in disputed:
+        elif key in disputed or (key in doubted and is_doubted(snapshot, id)):
             cause = "disputed"
         named = None if status in {"deleted", "erased", "withdrawn"} and not snapshot.sees_all else id
         known[key] = _Ground(key, named, cause, survivor)

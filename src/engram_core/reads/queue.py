@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from engram_core.errors import InvalidAttributesError, Problem
-from engram_core.events import MemoryConfirmed, MemoryContradicted
 from engram_core.identity import normal_name
-from engram_core.reads.disputes import disputes, undermined
+from engram_core.reads.disputes import disputes, is_doubted, undermined
 from engram_core.reads.listing import Cursor, check_limit, read_cursor, write_cursor
 from engram_core.reads.memories import by_keys
 from engram_core.reads.snapshot import Snapshot
@@ -20,7 +19,7 @@ from engram_core.results.accounts import ReviewRow
 from engram_core.results.listings import Page
 from engram_core.results.memory import Memory
 from engram_core.values import from_micros
-from engram_core.vocab import ActorKind, ReviewReason
+from engram_core.vocab import ReviewReason
 
 __all__ = ["reviews"]
 
@@ -160,22 +159,8 @@ def _low_confidence(snapshot: Snapshot) -> Iterator[_Case]:
     )
     open_pairs = disputes(snapshot, [row[0] for row in rows])
     for key, id, confidence in rows:
-        if key in open_pairs or _is_doubted(snapshot, id):
+        if key in open_pairs or is_doubted(snapshot, id):
             yield _Case(key, None, None, {"confidence": confidence, "threshold": threshold})
-
-
-def _is_doubted(snapshot: Snapshot, id: str) -> bool:
-    """True when somebody disputed it, in a way that the viewer may know of, and no user confirmed it since."""
-    doubted = False
-    for recorded in snapshot.library.log.stream(id):
-        if recorded.position > snapshot.known:
-            break
-        speaker = recorded.on_behalf_of or recorded.actor
-        if isinstance(recorded.event, MemoryContradicted) and recorded.event.by is None:
-            doubted = True
-        elif isinstance(recorded.event, MemoryConfirmed) and speaker is not None and speaker.kind is ActorKind.USER:
-            doubted = False
-    return doubted
 
 
 def _undermined(snapshot: Snapshot) -> Iterator[_Case]:
