@@ -107,9 +107,11 @@ class View:
         Raises: NotFoundError for what is absent, deleted, withdrawn, erased or hidden, and for another kind.
         """
         id = id_of(m)
-        wanted = None if kind is None else self._library.kinds.spec(kind).kind
-        with self._snapshot() as snapshot:
-            found = one(snapshot, id)
+        library = self._library
+        wanted = None if kind is None else library.kinds.spec(kind).kind
+        point = Point(self._viewer, self._now(), self._known, self._valid_at)
+        with library.reading() as connection:
+            found = one(Snapshot(connection, library, point), id)
         if wanted is not None and found.kind != wanted:
             raise not_there(id)
         if self._on_read is not None:
@@ -291,6 +293,29 @@ class View:
             raise InvalidAttributesError("recall", [Problem("query", f"must be text, not {type(query).__name__}")])
         with self._snapshot() as snapshot:
             hits = asking.recall(snapshot, query, self._filters(filters), limit=limit)
+        if self._on_read is not None and hits:
+            self._on_read([hit.id for hit in hits])
+        return hits
+
+    def search(self, text: str, /, *, limit: int = 10) -> Hits:
+        """The memories that a line of the query language asks for.
+
+        Args:
+            text: Words, "phrases" and conditions such as `kind:person is:stale confidence>0.5 created:2026-03`; see
+                `engram_core.query`.
+            limit: How many at most, 1 to 1,000.
+
+        Returns: Hits, best first; where there are no words, newest first.
+        Raises: InvalidAttributesError that names each condition that is wrong.
+        """
+        from engram_core.query import parsed
+        from engram_core.reads.searching import search
+
+        if not isinstance(text, str):
+            raise InvalidAttributesError("search", [Problem("text", f"must be text, not {type(text).__name__}")])
+        query = parsed(text[: self._library.limits.query], self._library.kinds, self._now())
+        with self._snapshot() as snapshot:
+            hits = search(snapshot, query, limit=limit)
         if self._on_read is not None and hits:
             self._on_read([hit.id for hit in hits])
         return hits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram_core.filters import Filters
-from engram_core.reads.conditions import condition
+from engram_core.reads.conditions import Condition, condition
 from engram_core.reads.disputes import disputes
 from engram_core.reads.listing import check_limit
 from engram_core.reads.memories import by_keys
@@ -13,7 +13,7 @@ from engram_core.reads.recalling import recalled
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.listings import Hit, Hits
 
-__all__ = ["recall"]
+__all__ = ["asked", "recall"]
 
 
 def recall(snapshot: Snapshot, text: str, filters: Filters, *, limit: int = 10) -> Hits:
@@ -27,9 +27,13 @@ def recall(snapshot: Snapshot, text: str, filters: Filters, *, limit: int = 10) 
 
     Raises: InvalidAttributesError.
     """
-    limits = snapshot.library.limits
-    limit = check_limit(limit, limits)
-    found = recalled(snapshot, text[: limits.query], condition(snapshot, filters), limit=limit)
+    limit = check_limit(limit, snapshot.library.limits)
+    return asked(snapshot, text, condition(snapshot, filters), limit=limit)
+
+
+def asked(snapshot: Snapshot, text: str, wanted: Condition, *, limit: int) -> Hits:
+    """The best hits for a question among the memories that meet a condition."""
+    found = recalled(snapshot, text[: snapshot.library.limits.query], wanted, limit=limit)
     if not found:
         return Hits()
     memories = by_keys(snapshot, [one.key for one in found])

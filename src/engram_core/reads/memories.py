@@ -21,8 +21,8 @@ def memory(snapshot: Snapshot, id: str) -> Memory[Any]:
     """
     row = None
     if can_exist(id):
-        sql = snapshot.sql
-        row = snapshot.one(f"{sql.row} WHERE m.id = :id AND {sql.shown('m')}", {"id": id})
+        parameters = {**snapshot.parameters, "id": id}
+        row = snapshot.connection.execute(snapshot.sql.row_by_id, parameters).fetchone()
     if row is None:
         raise not_there(id)
     if not row[-1] and not row[-2]:

@@ -97,6 +97,7 @@ class Fragments:
         self._is_user = is_user
         self.prelude = f"WITH {_inlined(as_of_tables())} " if is_past else ""
         self.row = f"SELECT {_COLUMNS}, {self.status('m')}, {self._edges()} FROM memories m"
+        self.row_by_id = f"{self.prelude}{self.row} WHERE m.id = :id AND {self.shown('m')}"
 
     def audience(self, alias: str) -> str:
         """The viewer may see this row: the one rule of `engram_core.audience`, as SQL."""
