@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -82,6 +83,7 @@ def _remember(cls: type[Any], **more: SearchStrategy[Any]) -> SearchStrategy[Any
     return st.builds(built, raw_attributes(), st.fixed_dictionaries({**_spine, **more}))
 
 
+@cache
 def _commands() -> Mapping[type[Any], SearchStrategy[Any]]:
     id = memory_ids()
     return {
@@ -116,6 +118,7 @@ def _commands() -> Mapping[type[Any], SearchStrategy[Any]]:
     }
 
 
+@cache
 def groups() -> SearchStrategy[Mapping[FieldGroup, Any]]:
     """Some field groups with a whole value each, as undo restores them."""
     positions = st.integers(0, 99)
@@ -161,6 +164,7 @@ def groups() -> SearchStrategy[Mapping[FieldGroup, Any]]:
     )
 
 
+@cache
 def _events() -> Mapping[type[Any], SearchStrategy[Any]]:
     id, relation = memory_ids(), st.sampled_from(Relation)
     names = st.lists(texts(blank=False, max_size=8), max_size=2).map(tuple)
@@ -223,6 +227,7 @@ def command_of(cls: type[Any]) -> SearchStrategy[Any]:
     return st.deferred(lambda: _commands()[cls])
 
 
+@cache
 def commands() -> SearchStrategy[c.Command]:
     """Commands of every class, about few memories."""
     return st.one_of([command_of(cls) for cls in c.COMMANDS])
@@ -233,6 +238,7 @@ def event_of(cls: type[Any]) -> SearchStrategy[Any]:
     return st.deferred(lambda: _events()[cls])
 
 
+@cache
 def events() -> SearchStrategy[ev.Event]:
     """Events of every class, and what stands for an erased or an unknown one."""
     written = [event_of(cls) for cls in ev.EVENTS]
