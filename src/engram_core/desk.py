@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from attrs import evolve as replaced
 
@@ -23,6 +22,7 @@ from engram_core.commands import (
     Supersede,
     Unmerge,
 )
+from engram_core.core import Request, Result
 from engram_core.decider import Change
 from engram_core.differing import differences
 from engram_core.drafting import check_evidence, checked_note, checked_text
@@ -53,7 +53,6 @@ from engram_core.proposal import (
     Proposal,
     ProposedChange,
     check_decision,
-    fold_proposal,
     is_proposal_stream,
     proposal_stream,
     words_owner,
@@ -64,18 +63,16 @@ from engram_core.state import MemoryState, fold
 from engram_core.values import EvidenceRef
 from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work
-
-if TYPE_CHECKING:
-    from engram_core.engine import Engine, Request, Result
+from engram_core.writing import Writer
 
 __all__ = ["Desk"]
 
 
 class Desk:
-    """Opens, decides and changes proposals, over one engine."""
+    """Opens, decides and changes proposals, over one writer."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
 
     # -- asking -------------------------------------------------------------------------------------
 
@@ -95,20 +92,20 @@ class Desk:
 
         Returns: A receipt for each request: proposed with the reserved id, duplicate, or unchanged.
         """
-        engine = self.engine
-        limits = engine.options.limits
+        writer = self.writer
+        limits = writer.options.limits
         if bounded and len(requests) > limits.drafts:
             problem = Problem("drafts", f"has {len(requests):,}; at most {limits.drafts:,} are allowed")
             raise InvalidAttributesError("proposal", [problem])
         checked_text(title or None, checked_note(rationale, limits), limits)
         check_evidence(evidence, limits)
         work.assume = lambda wanted: self._assume(work, wanted, now)
-        proposal_id = str(engine.options.ids())
+        proposal_id = str(writer.options.ids())
         stream = proposal_stream(proposal_id)
         drafts: list[DraftAdded] = []
         receipts: list[Receipt] = []
         for request in requests:
-            receipt = engine.decide(work, request, now)
+            receipt = writer.decide(work, request, now)
             if receipt.status in (ReceiptStatus.DUPLICATE, ReceiptStatus.UNCHANGED) and receipt.batch_id is None:
                 receipts.append(receipt)
                 continue
@@ -129,11 +126,11 @@ class Desk:
             )
         work.forget()
         if not drafts:
-            return engine.nothing(receipts)
+            return writer.nothing(receipts)
         owner = _owner(proposal_id, drafts)
         opened = ProposalOpened(title or _usual_title(drafts), rationale, evidence)
         work.take((Change(stream, opened, owner), *(Change(stream, draft, draft.memory_id) for draft in drafts)), now)
-        return engine.write(work, receipts, causation_id=proposal_id, key=key)
+        return writer.write(work, receipts, causation_id=proposal_id, key=key)
 
     def _open_twin(self, work: Work, command: Command) -> tuple[str, str] | None:
         """The open proposal of the same author that asks for the same, and the memory it is about."""
@@ -157,7 +154,7 @@ class Desk:
         draft = None if state is None else state.draft(row[1])
         if draft is None or draft.command is None:
             return
-        ctx = self.engine.context(work.author, now, draft.drafted_at)
+        ctx = self.writer.context(work.author, now, draft.drafted_at)
         work.take(decide(draft.command, work.known(draft.command), ctx), draft.drafted_at)
 
     # -- deciding -----------------------------------------------------------------------------------
@@ -169,10 +166,10 @@ class Desk:
         """
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.engine, tx, author)
+            work = Work(self.writer, tx, author)
             state = self._readable(work, proposal_id)
             drafts = check_decision(state, author.actor, only)
-            now = self.engine.now()
+            now = self.writer.now()
             for draft in drafts:
                 self._merge(work, state, draft, now, confirm=confirm)
             stream = proposal_stream(state.id)
@@ -180,11 +177,9 @@ class Desk:
             work.take((Change(stream, merged, stream),), now)
             return self._close(work, state, drafts)
 
-        return self.engine.transact(attempt)
+        return self.writer.transact(attempt)
 
     def _merge(self, work: Work, state: Proposal, draft: ProposedChange, now: datetime, *, confirm: bool) -> None:
-        from engram_core.engine import Request
-
         command = draft.command
         if command is None or state.author is None:
             return
@@ -195,7 +190,7 @@ class Desk:
         with work.acting_as(drafter):
             request = Request(command=command, occurred_at=draft.drafted_at)
             try:
-                receipt = self.engine.decide(work, request, now)
+                receipt = self.writer.decide(work, request, now)
             except EngramError as error:
                 error.fields = {**error.fields, "draft": draft.number, "proposal_id": state.id}
                 error.add_note(f"in draft {draft.number} of the proposal {state.id}")
@@ -204,7 +199,7 @@ class Desk:
             self._check_lasting(work, command, draft, now)
         if confirm and (vouched_for := _asserted(command, receipt)) is not None:
             vouching = Confirm(vouched_for)
-            ctx = self.engine.context(work.author, now, None)
+            ctx = self.writer.context(work.author, now, None)
             work.take(decide(vouching, work.known(vouching), ctx), now)
 
     def _check_ground(self, work: Work, command: Command, draft: ProposedChange) -> None:
@@ -222,7 +217,7 @@ class Desk:
 
     def _check_lasting(self, work: Work, command: Command, draft: ProposedChange, now: datetime) -> None:
         """Refuses a draft whose lifetime has ended while it waited."""
-        options = self.engine.options
+        options = self.writer.options
         memory = work.state(command.memory_id)
         if memory is not None and is_expired(memory, now, decay_of(memory.kind, options.policy, options.kinds)):
             raise ConflictError(
@@ -247,7 +242,7 @@ class Desk:
         """
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.engine, tx, author)
+            work = Work(self.writer, tx, author)
             state = self._readable(work, proposal_id)
             bases = []
             moved = []
@@ -259,15 +254,15 @@ class Desk:
             if not bases:
                 return Receipt(status=ReceiptStatus.UNCHANGED, proposal_id=state.id)
             stream = proposal_stream(state.id)
-            work.take((Change(stream, ProposalRebased(tuple(bases)), stream),), self.engine.now())
+            work.take((Change(stream, ProposalRebased(tuple(bases)), stream),), self.writer.now())
             return replaced(self._close(work, state, ()), possible_conflicts=tuple(moved))
 
-        return self.engine.transact(attempt)
+        return self.writer.transact(attempt)
 
     def _difference(self, draft: ProposedChange, memory: MemoryState) -> PossibleConflict:
         """What has changed in a memory since a draft was made, in words."""
-        upcast = self.engine.options.kinds.upcast
-        before = fold(self.engine.log.stream(memory.id, upto=draft.base_revision), upcast=upcast)
+        upcast = self.writer.options.kinds.upcast
+        before = fold(self.writer.log.stream(memory.id, upto=draft.base_revision), upcast=upcast)
         changed = [] if before is None else differences(before, memory)
         told = "; ".join(changed) or "nothing that is seen"
         return PossibleConflict(
@@ -284,21 +279,21 @@ class Desk:
         note: str = "",
         own: bool = False,
     ) -> Receipt:
-        checked_note(note, self.engine.options.limits)
-        note = redacted_words(note, self.engine.options.redactor)
+        checked_note(note, self.writer.options.limits)
+        note = redacted_words(note, self.writer.options.redactor)
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.engine, tx, author)
+            work = Work(self.writer, tx, author)
             state = self._readable(work, proposal_id)
             drafts = check_decision(state, author.actor, only, own=own)
             stream = proposal_stream(state.id)
             everything = len(drafts) == len(state.open_drafts())
             owner = _owner(state.id, drafts) if everything or len({d.memory_id for d in drafts}) == 1 else stream
             change = Change(stream, event(tuple(draft.number for draft in drafts), note), owner)
-            work.take((change,), self.engine.now())
+            work.take((change,), self.writer.now())
             return self._close(work, state, drafts)
 
-        return self.engine.transact(attempt)
+        return self.writer.transact(attempt)
 
     def _close(self, work: Work, state: Proposal, drafts: Sequence[ProposedChange]) -> Receipt:
         receipt = Receipt(
@@ -307,14 +302,14 @@ class Desk:
             memory_id=drafts[0].memory_id if drafts else None,
             batch_id="",
         )
-        result = self.engine.write(work, [receipt], causation_id=state.id)
+        result = self.writer.write(work, [receipt], causation_id=state.id)
         return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
 
     # -- reading ------------------------------------------------------------------------------------
 
     def state(self, proposal_id: str) -> Proposal | None:
         """A proposal as its events left it; None if there is none."""
-        return fold_proposal(self.engine.log.stream(proposal_stream(proposal_id)))
+        return self.writer.proposal_of(proposal_id)
 
     def _readable(self, work: Work, proposal_id: str) -> Proposal:
         state = self.state(proposal_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve as replaced
 from attrs import field, frozen
@@ -31,9 +31,7 @@ from engram_core.projections.proposals import rewrite_proposal
 from engram_core.proposal import proposal_stream, words_owner
 from engram_core.vocab import StoredStatus
 from engram_core.work import Work
-
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
+from engram_core.writing import Writer
 
 __all__ = ["Erasing", "ErasureReport", "SubjectExport"]
 
@@ -100,10 +98,10 @@ class _Rehearsed(Exception):
 
 
 class Erasing:
-    """Erases memories and subjects, over one engine."""
+    """Erases memories and subjects, over one writer."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
 
     def erase(self, author: Author, memory_id: str, *, because: str, note: str, dry_run: bool) -> ErasureReport:
         """Erases one memory.
@@ -112,45 +110,45 @@ class Erasing:
         """
 
         def plan(tx: sqlite3.Connection) -> Plan:
-            return memory_plan(self.engine, tx, memory_id)
+            return memory_plan(self.writer, tx, memory_id)
 
         return self._run(author, plan, because, note, dry_run=dry_run)
 
     def erase_subject(self, author: Author, subject: str, *, because: str, note: str, dry_run: bool) -> ErasureReport:
         """Erases an entity with all that concerns it alone; what concerns others, too, is listed."""
-        return self._run(author, lambda tx: subject_plan(self.engine, tx, subject), because, note, dry_run=dry_run)
+        return self._run(author, lambda tx: subject_plan(self.writer, tx, subject), because, note, dry_run=dry_run)
 
     def _run(
         self, author: Author, plan: Callable[[sqlite3.Connection], Plan], because: str, note: str, *, dry_run: bool
     ) -> ErasureReport:
-        engine = self.engine
+        writer = self.writer
         if not author.actor.is_user:
             raise ForbiddenError("only users erase", hint="ask a user")
         for name, text in (("because", because), ("note", note)):
             if not isinstance(text, str):
                 raise InvalidAttributesError("erase", [Problem(name, "must be text")])
-            checked_note(text, engine.options.limits)
-        store = engine.store
+            checked_note(text, writer.options.limits)
+        store = writer.store
         if not isinstance(store, EraserStore) or not isinstance(store, AtomicStore):
             raise StoreError(
                 "this store cannot erase", code="store_cannot_erase", hint="use one that is an EraserStore and atomic"
             )
 
         def attempt(tx: sqlite3.Connection) -> ErasureReport:
-            report = self._erase(Work(engine, tx, author), plan(tx), because, note)
+            report = self._erase(Work(writer, tx, author), plan(tx), because, note)
             if dry_run:
                 raise _Rehearsed(report)
             return report
 
         try:
-            report = engine.transact(attempt)
+            report = writer.transact(attempt)
         except _Rehearsed as rehearsed:
             return replaced(rehearsed.report, dry_run=True, certificate=None)
         scrubbed = store.scrub()
         return replaced(report, scrubbed=scrubbed)
 
     def _erase(self, work: Work, plan: Plan, because: str, note: str) -> ErasureReport:
-        store = self.engine.store
+        store = self.writer.store
         assert isinstance(store, EraserStore)
         ids = plan.memory_ids
         for id in ids:
@@ -162,15 +160,15 @@ class Erasing:
         for proposal_id, id in asked.items():
             gone[id] += store.erase(words_owner(proposal_id), ERASED_MARKER)
         work.reload()
-        now = self.engine.now()
+        now = self.writer.now()
         for id in ids:
             event_ids = tuple(r.id for r in gone[id])
             work.take((Change(id, MemoryErased(event_ids, because, note), id),), now)
         others = {r.stream for rows in gone.values() for r in rows if work.is_memory(r.stream)} - set(ids)
-        result = self.engine.write(work, [])
-        self.engine.read_model.erased(work.tx, [*ids, *sorted(others)])
+        result = self.writer.write(work, [])
+        self.writer.read_model.erased(work.tx, [*ids, *sorted(others)])
         for proposal_id in asked:
-            rewrite_proposal(work.tx, self.engine.log.stream(proposal_stream(proposal_id)))
+            rewrite_proposal(work.tx, self.writer.log.stream(proposal_stream(proposal_id)))
         count = sum(len(rows) for rows in gone.values())
         return ErasureReport(
             memory_ids=plan.memory_ids,
@@ -181,9 +179,9 @@ class Erasing:
         )
 
     def _certificate(self, gone: dict[str, tuple[Recorded, ...]], batch_id: str | None) -> dict[str, Any]:
-        anchor = self.engine.log.anchor()
+        anchor = self.writer.log.anchor()
         return {
-            "store_id": str(self.engine.store.store_id),
+            "store_id": str(self.writer.store.store_id),
             "batch_id": batch_id,
             "anchor": {"position": anchor.position, "link": anchor.link},
             "marker": ERASED_MARKER,

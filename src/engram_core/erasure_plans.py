@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engram_core.commands import Remember
+from engram_core.core import Core
 from engram_core.errors import NotFoundError
 from engram_core.identity import fingerprint
 from engram_core.state import MemoryState
 from engram_core.values import SHARED
 from engram_core.vocab import Kind, Relation
-
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
 
 __all__ = ["Plan", "memory_plan", "proposals_about", "subject_plan"]
 
@@ -34,17 +32,17 @@ class Plan(NamedTuple):
     shared: tuple[str, ...] = ()
 
 
-def memory_plan(engine: Engine, tx: sqlite3.Connection, id: str) -> Plan:
+def memory_plan(core: Core, tx: sqlite3.Connection, id: str) -> Plan:
     """One memory, or one that was only ever proposed, with the drafts that say exactly the same.
 
     Raises: NotFoundError.
     """
-    state = engine.state_of(id)
-    waiting = {draft.command.memory_id: draft.command for draft in _never_begun(engine, tx)}
+    state = core.state_of(id)
+    waiting = {draft.command.memory_id: draft.command for draft in _never_begun(core, tx)}
     if state is None and id not in waiting and not proposals_about(tx, (id,)):
         raise NotFoundError(f"there is no memory {id}", memory_id=id)
-    digest = _digest(engine, state) if state is not None else None
-    twins = [other for other, command in waiting.items() if digest is not None and _digest(engine, command) == digest]
+    digest = _digest(core, state) if state is not None else None
+    twins = [other for other, command in waiting.items() if digest is not None and _digest(core, command) == digest]
     merged = [row[0] for row in tx.execute("SELECT id FROM memories WHERE merged_into = ? ORDER BY key", (id,))]
     counts = {"memory": 1} | ({"drafts": len(twins)} if twins else {})
     return Plan((id, *(twin for twin in twins if twin != id)), counts, tuple(merged))
@@ -57,14 +55,14 @@ class _Draft(NamedTuple):
     proposal_id: str
 
 
-def _never_begun(engine: Engine, tx: sqlite3.Connection) -> list[_Draft]:
+def _never_begun(core: Core, tx: sqlite3.Connection) -> list[_Draft]:
     rows = tx.execute(
         "SELECT d.proposal, group_concat(d.number) FROM drafts d WHERE d.begins = 1 AND d.digest IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = d.memory_id) GROUP BY d.proposal ORDER BY d.proposal"
     ).fetchall()
     found = []
     for proposal_id, numbers in rows:
-        state = engine.desk.state(proposal_id)
+        state = core.proposal_of(proposal_id)
         for number in sorted(map(int, numbers.split(","))):
             draft = None if state is None else state.draft(number)
             if draft is not None and isinstance(draft.command, Remember):
@@ -72,9 +70,9 @@ def _never_begun(engine: Engine, tx: sqlite3.Connection) -> list[_Draft]:
     return found
 
 
-def _digest(engine: Engine, said: MemoryState | Remember) -> str | None:
+def _digest(core: Core, said: MemoryState | Remember) -> str | None:
     """What a memory or a draft says to whom, whoever may see it."""
-    kinds = engine.options.kinds
+    kinds = core.options.kinds
     if isinstance(said, Remember):
         raw, version = said.attributes, said.attributes_version
         title, content, links = said.title, said.content, said.links
@@ -110,7 +108,7 @@ def proposals_about(tx: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str
 # -- subjects ---------------------------------------------------------------------------------------
 
 
-def subject_plan(engine: Engine, tx: sqlite3.Connection, subject: str) -> Plan:
+def subject_plan(core: Core, tx: sqlite3.Connection, subject: str) -> Plan:
     """What concerns an entity alone, and what concerns others, too.
 
     Alone: the entity, what was merged into it, its contacts, relationships that name it, memories about nothing else,
@@ -137,7 +135,7 @@ def subject_plan(engine: Engine, tx: sqlite3.Connection, subject: str) -> Plan:
     counts: dict[str, int] = {}
     for key in going:
         counts[chosen[key]] = counts.get(chosen[key], 0) + 1
-    drafts = _drafts_of(engine, tx, set(going.values()), {going[key] for key in entity})
+    drafts = _drafts_of(core, tx, set(going.values()), {going[key] for key in entity})
     if drafts:
         counts["drafts"] = len(drafts)
     shared = _ids(tx, others - chosen.keys())
@@ -200,10 +198,10 @@ def _ids(tx: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     return dict(rows.fetchall())
 
 
-def _drafts_of(engine: Engine, tx: sqlite3.Connection, going: set[str], entity: set[str]) -> list[str]:
+def _drafts_of(core: Core, tx: sqlite3.Connection, going: set[str], entity: set[str]) -> list[str]:
     """Reserved ids of memories that never came to be, and that would have concerned nobody but the subject."""
     found: dict[str, None] = {}
-    waiting = _never_begun(engine, tx)
+    waiting = _never_begun(core, tx)
     while True:
         new = [
             d.command.memory_id

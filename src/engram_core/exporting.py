@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import fields, has
 
 from engram_core import wire
+from engram_core.core import Core
 from engram_core.erasing import SubjectExport
 from engram_core.erasure_plans import proposals_about, subject_plan
 from engram_core.events import ErasedPayload, RecordedEvent, UnknownEvent
 from engram_core.values import PartialDate, instant_text
 
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
-
 __all__ = ["export_subject", "to_plain"]
 
 
-def export_subject(engine: Engine, subject: str) -> SubjectExport:
+def export_subject(core: Core, subject: str) -> SubjectExport:
     """All memories that concern a subject alone, with their history and every draft; ids of those it shares."""
-    with engine.host.reading() as tx:
-        ids, _, shared = subject_plan(engine, tx, subject)
+    with core.host.reading() as tx:
+        ids, _, shared = subject_plan(core, tx, subject)
         asked = proposals_about(tx, ids)
     memories = []
     for id in ids:
-        state = engine.state_of(id)
+        state = core.state_of(id)
         if state is None:
             continue
         memories.append(
@@ -47,19 +45,19 @@ def export_subject(engine: Engine, subject: str) -> SubjectExport:
                 "created_at": instant_text(state.origin.created_at),
                 "updated_at": instant_text(state.updated_at),
                 "source": to_plain(state.origin.source),
-                "history": [_told(event) for event in engine.log.stream(id)],
+                "history": [_told(event) for event in core.log.stream(id)],
             }
         )
     return SubjectExport(
-        subject_id=subject, memories=tuple(memories), drafts=_drafts(engine, asked, set(ids)), shared=shared
+        subject_id=subject, memories=tuple(memories), drafts=_drafts(core, asked, set(ids)), shared=shared
     )
 
 
-def _drafts(engine: Engine, proposal_ids: Iterable[str], ids: set[str]) -> tuple[dict[str, Any], ...]:
+def _drafts(core: Core, proposal_ids: Iterable[str], ids: set[str]) -> tuple[dict[str, Any], ...]:
     """What was asked about some memories, whatever became of it."""
     found = []
     for proposal_id in proposal_ids:
-        proposal = engine.desk.state(proposal_id)
+        proposal = core.proposal_of(proposal_id)
         for draft in () if proposal is None else proposal.drafts:
             if draft.memory_id in ids and draft.command is not None:
                 told = {"proposal_id": proposal_id, "number": draft.number, "memory_id": draft.memory_id}

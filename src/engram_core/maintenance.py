@@ -12,7 +12,8 @@ from attrs import field, frozen
 
 from engram_core.candidates import incompatible_preferences, same_things
 from engram_core.commands import Archive, Command, Merge, Supersede
-from engram_core.engine import Engine, Request
+from engram_core.core import Request
+from engram_core.engine import Engine
 from engram_core.errors import ForbiddenError, NotFoundError, RejectedError, StoreError
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from attrs import evolve as replaced
 
 from engram_core.commands import Archive
-from engram_core.engine import Engine, Request
+from engram_core.core import Request
+from engram_core.engine import Engine
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.log import Author
 from engram_core.receipts import PossibleConflict, Receipt

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from engram_core.commands import Remember
-from engram_core.engine import Request, Result
+from engram_core.core import Request, Result
 from engram_core.errors import RejectedError
 from engram_core.events import Event
 from engram_core.kinds import KindRegistry

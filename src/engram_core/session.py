@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
-from engram_core.engine import Engine, Request, Result
+from engram_core.core import Request, Result
+from engram_core.engine import Engine
 from engram_core.erasing import ErasureReport, SubjectExport
 from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesError, Problem
 from engram_core.exporting import export_subject

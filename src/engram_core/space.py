@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from engram_core.approval import ApprovalPolicy
-from engram_core.engine import Engine, Options
+from engram_core.core import Options
+from engram_core.engine import Engine
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.events import RecordedEvent
 from engram_core.kinds import KINDS

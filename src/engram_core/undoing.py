@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve as replaced
 
@@ -35,9 +34,7 @@ from engram_core.state import Life, MemoryState, fold, groups_touched
 from engram_core.values import Link
 from engram_core.vocab import FieldGroup, ReceiptStatus, StoredStatus
 from engram_core.work import Work
-
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
+from engram_core.writing import Writer
 
 __all__ = ["Undoing"]
 
@@ -45,10 +42,10 @@ _GONE = (StoredStatus.DELETED, StoredStatus.ERASED, StoredStatus.WITHDRAWN)
 
 
 class Undoing:
-    """Takes batches back, and puts them forward again, over one engine."""
+    """Takes batches back, and puts them forward again, over one writer."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
 
     def undo(self, author: Author, batch_id: str) -> Receipt:
         """Takes the effects of a batch back.
@@ -67,7 +64,7 @@ class Undoing:
             raise ForbiddenError("only users undo and redo", hint="propose the opposite change instead")
 
         def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.engine, tx, author)
+            work = Work(self.writer, tx, author)
             events = self._batch(tx, batch_id)
             turned = next((e.event for e in events if isinstance(e.event, MemoryReverted | ProposalUndone)), None)
             if turned is not None:
@@ -75,14 +72,14 @@ class Undoing:
                 return self._turned(work, tx, turned.batch_id, redo=redo is turned.redo)
             return self._turned(work, tx, batch_id, redo=redo)
 
-        return self.engine.transact(attempt)
+        return self.writer.transact(attempt)
 
     def _turned(self, work: Work, tx: sqlite3.Connection, batch_id: str, *, redo: bool) -> Receipt:
         events = self._batch(tx, batch_id)
         streams: dict[str, list[RecordedEvent]] = {}
         for event in events:
             streams.setdefault(event.stream, []).append(event)
-        now = self.engine.now()
+        now = self.writer.now()
         # Proposals last, so that they are settled at a later position than what they changed.
         for stream, own in sorted(streams.items(), key=lambda item: is_proposal_stream(item[0])):
             changes: Sequence[Change]
@@ -100,12 +97,12 @@ class Undoing:
             return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
         memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
         receipt = Receipt(status=ReceiptStatus.CHANGED, memory_id=memory_id, batch_id="")
-        result = self.engine.write(work, [receipt], causation_id=batch_id)
+        result = self.writer.write(work, [receipt], causation_id=batch_id)
         return replaced(result.receipts[0], events=tuple(e.event for e in result.events))
 
     def _batch(self, tx: sqlite3.Connection, batch_id: str) -> tuple[RecordedEvent, ...]:
         row = tx.execute("SELECT position FROM batches WHERE batch_id = ?", (batch_id,)).fetchone()
-        events = () if row is None else self.engine.log.batch(row[0])
+        events = () if row is None else self.writer.log.batch(row[0])
         if not events:
             raise NotFoundError(f"there is no batch {batch_id}", batch_id=batch_id)
         return events
@@ -120,8 +117,8 @@ class Undoing:
                 raise IllegalTransitionError(
                     "deletion and erasure have no undo", hint="remember it anew", memory_id=stream, batch_id=batch_id
                 )
-        upcast = self.engine.options.kinds.upcast
-        history = self.engine.log.stream(stream)
+        upcast = self.writer.options.kinds.upcast
+        history = self.writer.log.stream(stream)
         turns = [e for e in history if isinstance(e.event, MemoryReverted) and e.event.batch_id == batch_id]
         undone = bool(turns) and isinstance(turns[-1].event, MemoryReverted) and not turns[-1].event.redo
         _check_turn(undone, batch_id, redo=redo)
@@ -156,7 +153,7 @@ class Undoing:
         merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]
         if not merged:
             raise IllegalTransitionError("a proposal is not undone", hint="withdraw or reject it", batch_id=batch_id)
-        turns = [e.event for e in self.engine.log.stream(stream) if isinstance(e.event, ProposalUndone)]
+        turns = [e.event for e in self.writer.log.stream(stream) if isinstance(e.event, ProposalUndone)]
         mine = [event for event in turns if event.batch_id == batch_id]
         _check_turn(bool(mine) and not mine[-1].redo, batch_id, redo=redo)
         drafts = tuple(number for event in merged for number in event.drafts)

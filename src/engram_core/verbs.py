@@ -33,7 +33,7 @@ from engram_core.commands import (
     Unmerge,
     UpdateAttributes,
 )
-from engram_core.engine import Request
+from engram_core.core import Request
 from engram_core.errors import InvalidAttributesError, NotFoundError, Problem
 from engram_core.kinds import KindRegistry, named_relation
 from engram_core.kinds.fields import plain

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from engram_core.chain import ERASED_MARKER, chain_link, commitment, genesis
+from engram_core.core import Core
 from engram_core.errors import HistoryError
 from engram_core.events import MemoryErased
 from engram_core.log import Anchor
 from engram_core.ports import Recorded
-
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -48,27 +45,27 @@ class VerifyReport:
 
 
 def verify(
-    engine: Engine, *, anchor: Anchor | None = None, progress: Callable[[int, int], None] | None = None
+    core: Core, *, anchor: Anchor | None = None, progress: Callable[[int, int], None] | None = None
 ) -> VerifyReport:
     """Checks a whole space.
 
     Args:
-        engine: The space's engine.
+        core: The space's core.
         anchor: An earlier `MemorySpace.anchor()` that was kept elsewhere: shows a cut tail and a recomputed chain.
         progress: Called with events done and to do.
 
     Returns: A report; it raises only if the log cannot be read at all.
     """
-    check = _LogCheck(engine, anchor)
-    total = engine.log.head()
-    for page in engine.log.pages():
+    check = _LogCheck(core, anchor)
+    total = core.log.head()
+    for page in core.log.pages():
         for recorded in page:
             check.take(recorded)
         if progress is not None:
             progress(check.position, total)
     check.end(total)
     if len(check.problems) < _MOST_PROBLEMS:
-        check.problems += engine.read_model.check()[: _MOST_PROBLEMS - len(check.problems)]
+        check.problems += core.read_model.check()[: _MOST_PROBLEMS - len(check.problems)]
     return VerifyReport(
         problems=tuple(check.problems),
         events=check.position,
@@ -80,13 +77,13 @@ def verify(
 class _LogCheck:
     """The checks of the log, event by event."""
 
-    def __init__(self, engine: Engine, anchor: Anchor | None) -> None:
-        self.engine = engine
+    def __init__(self, core: Core, anchor: Anchor | None) -> None:
+        self.core = core
         self.anchor = anchor
         self.problems: list[str] = []
         self.position = 0
         self.erased = 0
-        self.link = genesis(engine.store.store_id)
+        self.link = genesis(core.store.store_id)
         self._recorded_at = -(2**63)
         self._versions: dict[str, int] = {}
         self._ids: set[int] = set()
@@ -123,7 +120,7 @@ class _LogCheck:
             self.say(f"position {r.position}: the payload of {r.type} is not the one that was committed")
             return
         try:
-            event = self.engine.codec.decode(r).event
+            event = self.core.codec.decode(r).event
         except (HistoryError, ValueError) as error:
             self.say(f"position {r.position}: {error}")
             return

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
-from engram_core.engine import Engine
+from engram_core.core import Core
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.filters import Filters, Span, id_of
 from engram_core.kinds import Attributes
@@ -79,17 +79,17 @@ class View:
         self._valid_at = valid_at
         self._on_read = on_read
 
-    def _start_view(self, engine: Engine, actor: Actor, *, on_read: OnRead | None) -> None:
-        """Makes this the view of an engine's present."""
-        options = engine.options
+    def _start_view(self, core: Core, actor: Actor, *, on_read: OnRead | None) -> None:
+        """Makes this the view of a space's present."""
+        options = core.options
         library = Library(
-            reading=engine.host.reading,
-            log=engine.log,
+            reading=core.host.reading,
+            log=core.log,
             kinds=options.kinds,
             policy=options.policy,
             limits=options.limits,
         )
-        View.__init__(self, library, actor, now=engine.now, on_read=on_read)
+        View.__init__(self, library, actor, now=core.now, on_read=on_read)
 
     # -- one memory and many ------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve as replaced
 
@@ -23,6 +23,7 @@ from engram_core.commands import (
     Supersede,
     Unmerge,
 )
+from engram_core.core import Core
 from engram_core.decider import Change
 from engram_core.errors import ConcurrencyError, NotFoundError
 from engram_core.events import MemoriesAccessed, MemoryCreated, RecordedEvent
@@ -36,9 +37,6 @@ from engram_core.state import MemoryState, fold
 from engram_core.values import Actor, Link
 from engram_core.vocab import Relation
 
-if TYPE_CHECKING:
-    from engram_core.engine import Engine
-
 __all__ = ["ACCESSES", "Work"]
 
 ACCESSES = "$accesses"
@@ -48,11 +46,11 @@ ACCESSES = "$accesses"
 class Work:
     """The overlay over the log under which a batch is decided."""
 
-    def __init__(self, engine: Engine, tx: sqlite3.Connection, author: Author | None) -> None:
-        self.engine = engine
+    def __init__(self, core: Core, tx: sqlite3.Connection, author: Author | None) -> None:
+        self.core = core
         self.tx = tx
-        self.now = engine.now()
-        self.head = engine.log.head()
+        self.now = core.now()
+        self.head = core.log.head()
         self._author = author
         self._before: dict[str, MemoryState | None] = {}
         self._after: dict[str, MemoryState | None] = {}
@@ -91,7 +89,7 @@ class Work:
         self._after.clear()
         self._pending.clear()
         self._counts.clear()
-        self.engine.forget()
+        self.core.forget()
 
     @property
     def author(self) -> Author:
@@ -109,7 +107,7 @@ class Work:
     def before(self, id: str) -> MemoryState | None:
         """A memory as it stands in the log."""
         if id not in self._before:
-            self._enter(id, self.engine.state_of(id))
+            self._enter(id, self.core.state_of(id))
         return self._before[id]
 
     def begins(self, id: str) -> None:
@@ -124,7 +122,7 @@ class Work:
         """A memory as it will stand after what was decided so far."""
         self.before(id)
         if pending := self._pending.pop(id, None):
-            upcast = self.engine.options.kinds.upcast
+            upcast = self.core.options.kinds.upcast
             self._after[id] = fold(pending, self._after[id], upcast=upcast)
         return self._after[id]
 
@@ -147,7 +145,7 @@ class Work:
         if self.is_memory(stream):
             self.before(stream)
         elif stream not in self._versions:
-            last = self.engine.store.read_stream(stream, limit=1, backwards=True)
+            last = self.core.store.read_stream(stream, limit=1, backwards=True)
             self._versions[stream] = last[0].version if last else 0
         return self._versions[stream]
 
@@ -295,7 +293,7 @@ class Work:
         if self._printed[0] is created:
             return self._printed[1]
         digest = fingerprint(
-            self.engine.options.kinds,
+            self.core.options.kinds,
             kind=created.kind,
             attributes=created.attributes,
             title=created.title,
@@ -308,7 +306,7 @@ class Work:
 
     def fingerprint_of(self, memory: MemoryState) -> str | None:
         """What a memory that is there says, as a digest."""
-        kinds = self.engine.options.kinds
+        kinds = self.core.options.kinds
         return fingerprint(
             kinds,
             kind=memory.kind,

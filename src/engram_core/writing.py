@@ -1,0 +1,207 @@
+"""Decides commands and writes what was decided: one transaction, one append, one projection, or nothing at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from attrs import evolve as replaced
+
+from engram_core.commands import AddEvidence, Confirm, Remember
+from engram_core.core import Core, Request, Result
+from engram_core.decider import Change, Context
+from engram_core.errors import ConcurrencyError
+from engram_core.events import MemoryCreated, RecordedEvent
+from engram_core.log import Written
+from engram_core.memory import decide
+from engram_core.projections.rows import Commit, Transition
+from engram_core.receipts import PossibleConflict, Receipt
+from engram_core.similar import possible_conflicts, twin_of
+from engram_core.state import fold
+from engram_core.vocab import ReceiptStatus
+from engram_core.work import Work
+
+__all__ = ["Writer"]
+
+T = TypeVar("T")
+
+_ATTEMPTS = 8
+_RACED = "raced"  # another writer of the same log was faster; nobody but the writer decides again for that
+
+
+class Writer(Core):
+    """Runs decisions under the write lock, and writes what they come to."""
+
+    def transact(self, attempt: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs a decision under the write lock, again if another process wrote in between."""
+        for left in reversed(range(_ATTEMPTS)):
+            self._local.reads = ()
+            self._local.transitions = []
+            self._local.looked_at = {}
+            turn = 0
+            try:
+                with self.host.transaction() as tx:
+                    turn = self.states.at(self.log.head())
+                    result = attempt(tx)
+                    head = self.log.head()
+                changed = {t.after.id: t.after for t in self._local.transitions}
+                self.states.keep(turn, {**self._local.looked_at, **changed}, head)
+                return result
+            except BaseException as error:
+                self.accesses.restore(self._local.reads)
+                if not (isinstance(error, ConcurrencyError) and error.code == _RACED and left):
+                    raise
+            finally:
+                self.states.release(turn)
+        raise AssertionError("unreachable")
+
+    def write(
+        self,
+        work: Work,
+        receipts: Sequence[Receipt],
+        *,
+        causation_id: str | None = None,
+        key: str | None = None,
+        reads: bool = True,
+    ) -> Result:
+        """Appends what was decided, with the reads since the last write, and projects it."""
+        if not work.decided:
+            return Result(receipts=tuple(receipts))
+        batches = [Written(work.decided, causation_id, key), *(self._reads(work) if reads else ())]
+        recorded = self._append(batches, work)
+        self._project(work, recorded, key)
+        mine = recorded[: len(work.decided)]
+        batch_id = mine[0].batch_id
+        stamped = tuple(
+            replaced(receipt, batch_id=batch_id) if receipt.batch_id == "" else receipt for receipt in receipts
+        )
+        return Result(receipts=stamped, batch_id=batch_id, events=mine)
+
+    def nothing(self, receipts: Sequence[Receipt]) -> Result:
+        """The result of a submission that changes nothing."""
+        return Result(receipts=tuple(receipts))
+
+    def flush(self) -> None:
+        """Writes the reads since the last write, and lets following projections catch up."""
+
+        def attempt(tx: sqlite3.Connection) -> None:
+            work = Work(self, tx, None)
+            if batches := self._reads(work):
+                self._project(work, self._append(batches, work))
+
+        if self.accesses:
+            self.transact(attempt)
+        self.read_model.follow()
+
+    def _append(self, batches: Sequence[Written], work: Work) -> tuple[RecordedEvent, ...]:
+        expected = {
+            entry.change.stream: work.version(entry.change.stream) for batch in batches for entry in batch.decided
+        }
+        try:
+            return self.log.append(batches, expected, self._vetoes(work))
+        except ConcurrencyError as error:
+            error.code = _RACED
+            raise
+
+    def _vetoes(self, work: Work) -> Callable[[tuple[RecordedEvent, ...]], None] | None:
+        """Lets inline projections object before an append that could not be taken back afterwards."""
+        if self.host.shares_transaction or not self.options.projections:
+            return None
+
+        def vet(recorded: tuple[RecordedEvent, ...]) -> None:
+            work.tx.execute("SAVEPOINT rehearsal")
+            try:
+                self._project(work, recorded)
+            finally:
+                work.tx.execute("ROLLBACK TO rehearsal")
+                work.tx.execute("RELEASE rehearsal")
+                self._local.transitions = []
+
+        return vet
+
+    def _project(self, work: Work, recorded: tuple[RecordedEvent, ...], key: str | None = None) -> None:
+        by_stream: dict[str, list[RecordedEvent]] = {}
+        for event in recorded:
+            by_stream.setdefault(event.stream, []).append(event)
+        transitions = []
+        for stream, events in by_stream.items():
+            if not work.is_memory(stream):
+                continue
+            before = work.before(stream)
+            after = fold(events, before, upcast=self.options.kinds.upcast)
+            if after is not None:
+                transitions.append(Transition(before, after))
+        commands = () if key is None else ((key, recorded[0].batch_id),)
+        self.read_model.apply(work.tx, Commit(recorded, tuple(transitions), commands))
+        self._local.transitions += transitions
+
+    def _reads(self, work: Work) -> list[Written]:
+        """The buffered reads as batches of their own, one for each actor and session."""
+        self._local.reads = self.accesses.drain()
+        return work.reads(self._local.reads)
+
+    # -- one command --------------------------------------------------------------------------------
+
+    def decide(self, work: Work, request: Request, now: datetime) -> Receipt:
+        """Decides one command of a submission, and lets the next one see its changes."""
+        command = work.renamed(request.command)
+        ctx = self.context(work.author, now, request.occurred_at)
+        if isinstance(command, Remember):
+            return self._remember(work, command, ctx, similar=request.similar)
+        if request.expected_revision is not None:
+            work.check_revision(command, request.expected_revision)
+        known = work.known(command)
+        changes = decide(command, known, ctx)
+        work.take(changes, ctx.occurred_at)
+        status = ReceiptStatus.CHANGED if changes else ReceiptStatus.UNCHANGED
+        return Receipt(
+            status=status,
+            memory_id=command.memory_id,
+            batch_id="" if changes else None,
+            events=tuple(change.event for change in changes),
+            redactions=request.redactions,
+        )
+
+    def _remember(self, work: Work, command: Remember, ctx: Context, *, similar: bool) -> Receipt:
+        if (held := work.holder(command)) is not None:
+            work.rename(command.memory_id, held)
+            return Receipt(status=ReceiptStatus.DUPLICATE, memory_id=held, redactions=command.redactions)
+        changes = decide(command, work.known(command), ctx)
+        created = changes[0].event
+        assert isinstance(created, MemoryCreated)
+        twin = None if command.on_duplicate == "create" else twin_of(work, created, ctx.now)
+        if twin is not None and twin.recallable:
+            work.rename(command.memory_id, twin.memory_id)
+            return self._twin(work, command, twin.memory_id, ctx)
+        conflicts: tuple[PossibleConflict, ...] = ()
+        if similar:
+            conflicts = possible_conflicts(work, created, command.memory_id, twin, ctx)
+        work.take(changes, ctx.occurred_at)
+        return Receipt(
+            status=ReceiptStatus.CREATED,
+            memory_id=command.memory_id,
+            batch_id="",
+            events=tuple(change.event for change in changes),
+            possible_conflicts=conflicts,
+            redactions=command.redactions,
+        )
+
+    def _twin(self, work: Work, command: Remember, twin: str, ctx: Context) -> Receipt:
+        """An exact duplicate stores nothing; when asked to, it counts as a confirmation."""
+        changes: tuple[Change, ...] = ()
+        if command.on_duplicate == "confirm":
+            confirm = Confirm(twin, command.evidence[0] if command.evidence else None)
+            changes = decide(confirm, work.known(confirm), ctx)
+            for extra in command.evidence[1:]:
+                more = AddEvidence(twin, extra)
+                changes += decide(more, work.known(more), ctx)
+            work.take(changes, ctx.occurred_at)
+        return Receipt(
+            status=ReceiptStatus.DUPLICATE,
+            memory_id=twin,
+            batch_id="" if changes else None,
+            events=tuple(change.event for change in changes),
+            redactions=command.redactions,
+        )
