@@ -60,11 +60,10 @@ class Graph:
         return s.lifecycle.stored is StoredStatus.ACTIVE and id not in self.expired and not superseded
 
     def neighbours(self) -> dict[str, set[str]]:
-        pairs = []
+        pairs: list[tuple[str, str]] = []
         for id, s in self.states.items():
-            for link in s.edges.links:
-                if link.relation not in {Relation.CONTRADICTS, Relation.SUPERSEDES}:
-                    pairs.append((id, link.target))
+            far = {Relation.CONTRADICTS, Relation.SUPERSEDES}
+            pairs += [(id, link.target) for link in s.edges.links if link.relation not in far]
             if s.kind == "relationship" and s.lifecycle.stored is StoredStatus.ACTIVE and id not in self.expired:
                 pairs.append((s.attributes.raw["subject_id"], s.attributes.raw["object_id"]))
         found: dict[str, set[str]] = {}

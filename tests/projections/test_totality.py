@@ -129,7 +129,7 @@ def test_text_that_sqlite_cannot_hold() -> None:
         "attributes": {"statement": bad},
         "external_ids": [[bad, bad]],
     }
-    live = taken_in([created("a", evidence=[["quote", "q", bad]], external_ids=[[bad, bad]], **fields)])
+    live = taken_in([created("a", external_ids=[[bad, bad]], **fields)])
     assert rows(live, "SELECT title, content FROM memories") == [("x?y", "x?y")]
 
 

@@ -120,14 +120,14 @@ class Rows:
         self._sections: tuple[tuple[frozenset[str], tuple[str, ...], Section], ...] = tuple(
             (frozenset(groups), columns, getattr(self, f"_{name}")) for name, groups, columns in _SECTIONS
         )
+        self._versions = {spec.kind: spec.version for spec in kinds}
         self._decays = {kind: decay_of(kind, policy, kinds) for kind in kinds.kinds}
         self._plans: dict[frozenset[str], tuple[tuple[str, ...], tuple[Section, ...]]] = {}
 
     def upcast(self, kind: str, raw: Mapping[str, Any], version: int) -> Mapping[str, Any]:
         """A whole payload in the current schema of its kind; that of an unknown kind as it is."""
-        if kind not in self.kinds:
-            return raw
-        if version == self.kinds.spec(kind).version:
+        current = self._versions.get(kind)
+        if current is None or current == version:
             return raw
         try:
             return self.kinds.upcast(kind, raw, version)

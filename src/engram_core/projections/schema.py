@@ -112,6 +112,7 @@ _INDEXES: Final = (
     "CREATE INDEX {p}proposals_status ON {p}proposals (status, position)",
     "CREATE INDEX {p}drafts_memory ON {p}drafts (memory_id)",
     "CREATE INDEX {p}drafts_digest ON {p}drafts (digest) WHERE digest IS NOT NULL",
+    "CREATE INDEX {p}memories_gone ON {p}memories (key) WHERE stored NOT IN ('active', 'archived')",
     "CREATE INDEX {p}memories_merged ON {p}memories (merged_into) WHERE merged_into IS NOT NULL",
     "CREATE INDEX {p}links_target ON {p}links (target, relation, source, from_position)",
     "CREATE INDEX {p}tags_key ON {p}tags (key, tag)",

@@ -73,9 +73,9 @@ counted (key, other, degree, links, disputed) AS (
     UNION ALL SELECT target, source, 0, 1, 0 FROM links
     UNION ALL SELECT key, key, 0, 0, 1 FROM disputed
     UNION ALL SELECT key, key, 0, 0, 0 FROM memories),
-standing (key, degree, links, disputed) AS MATERIALIZED (
-    SELECT c.key, sum(c.degree), sum(c.links), max(c.disputed) FROM counted c JOIN memories n ON n.key = c.other
-    WHERE n.stored IN {_LIVE} GROUP BY c.key)"""
+standing (key, degree, links, disputed) AS (
+    SELECT key, sum(degree), sum(links), max(disputed) FROM counted
+    WHERE other NOT IN (SELECT key FROM memories WHERE stored NOT IN {_LIVE}) GROUP BY key)"""
 
 
 def _faded(since: str, half_life: str) -> str:
