@@ -569,6 +569,9 @@ def _supersede(command: Supersede, old: MemoryState, known: Known, ctx: Context)
     changes: list[Change] = []
     if Link(Relation.SUPERSEDES, old.id) not in new.edges.links:
         changes += _one(new, MemoryLinked(Relation.SUPERSEDES, old.id))
+    if new.validity.valid_to is not None and new.validity.valid_to <= start:
+        problem = f"must be earlier than {new.validity.valid_to}, when the new one is over"
+        raise InvalidAttributesError("supersede", [Problem("effective_at", problem)])
     if new.validity.valid_from is None:
         changes += _one(new, MemoryValidityChanged(Validity(start, new.validity.valid_to)))
     return (*changes, _superseded(old, new.id, start))
