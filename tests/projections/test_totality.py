@@ -129,16 +129,16 @@ def test_text_that_sqlite_cannot_hold() -> None:
         "attributes": {"statement": bad},
         "external_ids": [[bad, bad]],
     }
-    live = taken_in([created("a", external_ids=[[bad, bad]], **fields)])
+    live = taken_in([created("a", **fields)])
     assert rows(live, "SELECT title, content FROM memories") == [("x?y", "x?y")]
 
 
-def test_numbers_that_are_none() -> None:
-    """NaN is no confidence, and reads beyond counting are cut."""
+def test_numbers_beyond_what_sqlite_holds() -> None:
+    """Reads beyond counting are cut, and those of what is not there are passed over."""
     at = "2026-01-01T00:00:00.000000Z"
     reads = event("MemoriesAccessed", "$accesses", {"reads": [["a", 2**70, at], ["b", 1, at]]})
-    live = taken_in([created("a", confidence=float("nan"))], [reads])
-    assert rows(live, "SELECT confidence FROM memories") == [(0.0,)]
+    live = taken_in([created("a", confidence=7)], [reads])
+    assert rows(live, "SELECT confidence FROM memories") == [(7.0,)]
     assert rows(live, "SELECT key, count FROM accesses") == [(1, 2**31)]
 
 
