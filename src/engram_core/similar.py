@@ -13,14 +13,17 @@ from engram_core.audience import sees_all
 from engram_core.decider import Context
 from engram_core.events import MemoryCreated
 from engram_core.identity import word_set
+from engram_core.lifecycle import decay_of, is_expired
 from engram_core.projections.lanes import VisibleTexts
 from engram_core.receipts import PossibleConflict
-from engram_core.values import to_micros
+from engram_core.state import MemoryState
+from engram_core.vocab import StoredStatus
 from engram_core.work import Work
 
 __all__ = ["Twin", "possible_conflicts", "twin_of"]
 
 _CANDIDATES = 50
+_KEPT = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
 
 
 class Twin(NamedTuple):
@@ -42,21 +45,38 @@ def twin_of(work: Work, created: MemoryCreated, now: datetime) -> Twin | None:
     digest = work.fingerprint(created)
     if digest is None:
         return None
-    if digest in work.fingerprints:
-        return Twin(work.fingerprints[digest], recallable=True)
     best: Twin | None = None
-    for id, stored, superseded, expires_at in work.tx.execute(
-        "SELECT id, stored, superseded, expires_at FROM memories WHERE fingerprint = ? ORDER BY key", (digest,)
-    ):
+    options = work.core.options
+    rows = work.tx.execute("SELECT id FROM memories WHERE fingerprint = ? ORDER BY key", (digest,)).fetchall()
+    begun = [work.fingerprints[digest]] if digest in work.fingerprints else []
+    for id in (*begun, *(id for (id,) in rows)):
         state = work.visible(id)
-        if state is None or work.fingerprint_of(state) != digest:
+        if state is None or work.fingerprint_of(state) != digest or _is_superseded(work, state, now):
             continue
-        expired = expires_at is not None and expires_at <= to_micros(now)
-        if stored == "active" and not superseded and not expired:
+        stored = state.lifecycle.stored
+        expired = is_expired(state, now, decay_of(state.kind, options.policy, options.kinds))
+        if stored is StoredStatus.ACTIVE and not expired:
             return Twin(id, recallable=True)
-        if best is None and stored in ("active", "archived") and not superseded:
-            best = Twin(id, recallable=False, reason="archived" if stored == "archived" else "expired")
+        if best is None and stored in _KEPT:
+            best = Twin(id, recallable=False, reason="archived" if stored is StoredStatus.ARCHIVED else "expired")
     return best
+
+
+def _is_superseded(work: Work, memory: MemoryState, now: datetime) -> bool:
+    """True when a memory that the actor may see, and that is still there, has taken its place."""
+    for by, effective_at in memory.lifecycle.superseded:
+        other = work.visible(by)
+        if effective_at <= now and other is not None and other.lifecycle.stored in _KEPT:
+            return True
+    return False
+
+
+def _hint(work: Work, twin: Twin) -> str:
+    """The command that would bring a twin back."""
+    state = work.state(twin.memory_id)
+    if state is not None and state.lifecycle.merged_into is not None:
+        return "unmerge(m)"
+    return "restore(m)" if twin.reason == "archived" else "restore(m, lifetime=standard())"
 
 
 def possible_conflicts(
@@ -69,7 +89,7 @@ def possible_conflicts(
             memory_id=twin.memory_id,
             reason=twin.reason,
             overlap=1.0,
-            hint="restore(m)" if twin.reason == "archived" else "restore(m, lifetime=standard())",
+            hint=_hint(work, twin),
         )
     if created.title is not None:
         for (id,) in work.tx.execute(

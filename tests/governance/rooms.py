@@ -55,9 +55,7 @@ def everything(view: Any, *, drop: tuple[str, ...] = ("revision", "updated_at"))
         "memories": found,
         "tags": dict(view.tags()),
         "edges": sorted(edges(view, list(found))),
-        "queue": [
-            (str(row.reason), row.memory_id, row.other_id, row.proposal_id) for row in pages(view, "reviews")
-        ],
+        "queue": [(str(row.reason), row.memory_id, row.other_id, row.proposal_id) for row in pages(view, "reviews")],
     }
 
 

@@ -81,9 +81,7 @@ def test_edges_of_third_parties_lead_to_the_survivor(r: Room) -> None:
     party = r.ann.remember(Episode(occurred_at=r.clock.now()), links=[("involves", c)])
     r.ann.merge(b, c)
     merged = r.ann.merge(a, b)
-    assert {str(a.memory_id), str(b.memory_id)} == {
-        e.stream for e in r.space.events() if e.batch_id == merged.batch_id
-    }
+    assert {str(a.memory_id), str(b.memory_id)} == {e.stream for e in r.space.events() if e.batch_id == merged.batch_id}
     for third in (phone, party):
         assert [a.memory_id] == [n.memory.id for n in r.ann.neighbours(third)]
         assert third.memory_id in [n.memory.id for n in r.ann.neighbours(a)]

@@ -255,7 +255,9 @@ class Rows:
         return stale, _micros(expires_at(state, decay))
 
     def _fingerprint(self, state: MemoryState) -> tuple[Any, ...]:
-        if state.redacted or state.lifecycle.stored is not StoredStatus.ACTIVE or state.kind not in self.kinds:
+        # What is archived can be restored instead of being remembered again.
+        kept = state.lifecycle.stored in (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
+        if state.redacted or not kept or state.kind not in self.kinds:
             return (None,)
         title, attributes = state.text.title, self.upcast(state.kind, state.attributes.raw, state.attributes.version)
         try:
