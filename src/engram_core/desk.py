@@ -15,6 +15,7 @@ from engram_core.commands import (
     Contradict,
     Delete,
     MarkDistinct,
+    Merge,
     Remember,
     RemoveLink,
     Resolve,
@@ -37,7 +38,10 @@ from engram_core.errors import (
 from engram_core.events import (
     DraftAdded,
     Event,
+    MemoryAbsorbed,
     MemoryCreated,
+    MemoryMerged,
+    MemoryUnmerged,
     ProposalMerged,
     ProposalOpened,
     ProposalRebased,
@@ -45,6 +49,7 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
+from engram_core.legality import LEGAL
 from engram_core.lifecycle import decay_of, is_expired
 from engram_core.log import Author
 from engram_core.memory import decide
@@ -59,7 +64,7 @@ from engram_core.proposal import (
 )
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.redaction import redacted_words
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState, fold, groups_touched
 from engram_core.values import EvidenceRef
 from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work
@@ -207,6 +212,8 @@ class Desk:
         try:
             work.check_revision(command, draft.base_revision)
         except ConcurrencyError as error:
+            if isinstance(command, Merge) and self._only_merged(draft):
+                return
             raise ConflictError(
                 f"draft {draft.number} was drafted at revision {draft.base_revision}, and the same fields have"
                 f" changed since ({error.message})",
@@ -214,6 +221,12 @@ class Desk:
                 draft=draft.number,
                 memory_id=draft.memory_id,
             ) from error
+
+    def _only_merged(self, draft: ProposedChange) -> bool:
+        """True when nothing but other merges touched what a merge touches: each brings its own, and none another's."""
+        since = self.writer.log.stream(draft.memory_id, after=draft.base_revision)
+        others = [e for e in since if not isinstance(e.event, MemoryMerged | MemoryAbsorbed | MemoryUnmerged)]
+        return not any(groups_touched(e.event, e.stream) & LEGAL[Merge].groups for e in others)
 
     def _check_lasting(self, work: Work, command: Command, draft: ProposedChange, now: datetime) -> None:
         """Refuses a draft whose lifetime has ended while it waited."""
