@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Relationship,
         Skill,
     )
+    from engram_core.maintenance import Maintenance
     from engram_core.policy import Limits, Policy
     from engram_core.ports import Clock, Embedder, EventStore, IdSource, Projection, Redactor
     from engram_core.projections.running import following
@@ -113,6 +114,7 @@ __all__ = [
     "KindSpec",
     "Limits",
     "Location",
+    "Maintenance",
     "Memory",
     "MemorySpace",
     "NotFoundError",
@@ -162,6 +164,7 @@ _HOMES = {
     "dates": "when",
     "errors": "ConcurrencyError ConflictError EngramError ForbiddenError HistoryError IllegalTransitionError InvalidAttributesError NotFoundError ProjectionError RejectedError StoreBusy StoreCorrupt StoreError StoreFull StoreReadOnly",
     "kinds": "KINDS Asset Contact Episode Fact Goal KindRegistry KindSpec Location Organization Person Preference Project Relationship Skill",
+    "maintenance": "Maintenance",
     "policy": "Limits Policy",
     "ports": "Clock Embedder EventStore IdSource Projection Redactor",
     "projections.running": "following",

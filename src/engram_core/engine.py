@@ -28,7 +28,7 @@ from engram_core.values import EvidenceRef
 from engram_core.work import Work
 from engram_core.writing import Writer
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "Refused"]
 
 Refused: TypeAlias = Callable[[int, EngramError], None]
 """Is told of the place of a refused command in its submission, and why."""

@@ -23,7 +23,7 @@ from engram_core.verifying import VerifyReport, verify
 from engram_core.vocab import ActorKind, ArchiveReason, EvidenceType, LifetimeKind, ReceiptStatus
 from engram_core.work import Work
 
-__all__ = ["Maintenance", "MaintenanceReport"]
+__all__ = ["Maintenance", "MaintenanceReport", "Progress"]
 
 _BATCH = 500
 _DRAFTS = 100

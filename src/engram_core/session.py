@@ -22,7 +22,7 @@ from engram_core.values import Actor, EvidenceRef, text_problem
 from engram_core.verbs import Draft, Evidence, MemoryRef, Verbs, memory_id
 from engram_core.view import View
 
-__all__ = ["Session"]
+__all__ = ["ProposalRef", "Session", "batch_ref", "proposal_ref"]
 
 
 ProposalRef: TypeAlias = Any

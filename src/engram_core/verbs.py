@@ -56,7 +56,7 @@ from engram_core.vocab import ArchiveReason, Relation
 if TYPE_CHECKING:
     from engram_core.results import Memory
 
-__all__ = ["Draft", "MemoryRef", "Verbs", "memory_id", "relation_named"]
+__all__ = ["Draft", "Evidence", "MemoryRef", "Pairs", "Verbs", "memory_id", "relation_named"]
 
 MemoryRef: TypeAlias = "str | UUID | Memory[Any] | Receipt"
 """What names a memory: its id, the memory itself, or the receipt of a write."""

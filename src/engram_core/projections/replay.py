@@ -12,7 +12,7 @@ from engram_core.ports import EventStore, Recorded
 from engram_core.projections.rows import Commit, Rows, Transition, is_memory_stream
 from engram_core.state import MemoryState, fold
 
-__all__ = ["Replay"]
+__all__ = ["PAGE", "Replay", "commits_of"]
 
 PAGE: Final = 1_000
 _STATES_KEPT: Final = 4_096

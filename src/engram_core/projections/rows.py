@@ -22,7 +22,7 @@ from engram_core.state import MemoryState
 from engram_core.values import Provenance, to_micros
 from engram_core.vocab import Kind, StoredStatus, VisibilityKind
 
-__all__ = ["Commit", "Row", "Rows", "Transition", "cleaned", "is_bare", "is_memory_stream"]
+__all__ = ["Commit", "Row", "Rows", "Section", "Transition", "cleaned", "is_bare", "is_memory_stream", "touched_groups"]
 
 Row: TypeAlias = tuple[Any, ...]
 """The values of `MEMORY_COLUMNS`, in order."""

@@ -11,6 +11,7 @@ from engram_core.kinds import KindRegistry
 from engram_core.projections import schema, texts, views
 
 __all__ = [
+    "Statements",
     "create_indexes",
     "create_tables",
     "drop_leftovers",
