@@ -454,7 +454,7 @@ class _Folding:
             case _:
                 assert_never(event)
         self.updated_at = max(self.updated_at, recorded.occurred_at)
-        for group in groups_touched(event):
+        for group in groups_touched(event, recorded.stream):
             self.touched[group] = recorded.version
 
     def create(self, event: MemoryCreated, recorded: RecordedEvent) -> None:
@@ -600,10 +600,13 @@ class _Folding:
         }
 
 
-def groups_touched(event: object) -> frozenset[FieldGroup]:
-    """The groups that this very event touched: the table, and what its content adds to it."""
+def groups_touched(event: object, stream: str) -> frozenset[FieldGroup]:
+    """The groups that this very event touched in a stream: the table, and what its content makes of it."""
     groups = TOUCHES.get(type(event), frozenset())
     match event:
+        case MemoryUnmerged(source=source):
+            lifecycle = frozenset({FieldGroup.LIFECYCLE})
+            return lifecycle if source == stream else groups - lifecycle
         case MemoryEvidenceAdded(weight=weight) if weight is not None:
             return groups | {FieldGroup.CONFIDENCE}
         case MemoryAttributesUpdated(confidence_cap=cap) if cap is not None:

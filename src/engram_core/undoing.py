@@ -122,7 +122,7 @@ class Undoing:
         turns = [e for e in history if isinstance(e.event, MemoryReverted) and e.event.batch_id == batch_id]
         undone = bool(turns) and isinstance(turns[-1].event, MemoryReverted) and not turns[-1].event.redo
         _check_turn(undone, batch_id, redo=redo)
-        groups = frozenset().union(*(groups_touched(e.event) for e in own))
+        groups = frozenset().union(*(groups_touched(e.event, e.stream) for e in own))
         start = (turns[-1] if redo else own[0]).version
         began = any(isinstance(e.event, MemoryCreated) for e in own)
         current = work.state(stream)
@@ -173,7 +173,7 @@ class Undoing:
             part = parts[later.batch_id]
             if later.version <= start or part == batch_id or (part in then) is (part in now):
                 continue
-            if touched := groups_touched(later.event) & groups:
+            if touched := groups_touched(later.event, later.stream) & groups:
                 listed = ", ".join(sorted(touched))
                 verb = "redo" if part in then else "undo"
                 raise ConflictError(
