@@ -120,6 +120,14 @@ def test_an_overlapping_statement_counts_once() -> None:
     assert document(content) == document(content, content)
 
 
+@pytest.mark.parametrize(
+    ("part", "whole"), [("Ali", "Alice Ng"), ("C", "C++"), ("net", ".NET"), ("an art", "an artist")]
+)
+def test_what_begins_a_longer_word_stays(part: str, whole: str) -> None:
+    """A text whose letters another one holds, but not its words, is indexed: an alias is found."""
+    assert set(terms(part)) <= set(document(whole, part).split())
+
+
 def test_a_long_text_is_indexed_in_passages() -> None:
     """Lines of a long text become passages, short ones join their followers, nothing is lost."""
     rows = [f"row number{n} speaks of a topic that nobody else has raised before" for n in range(40)]

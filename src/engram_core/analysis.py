@@ -184,11 +184,26 @@ def _distinct(texts: tuple[str, ...]) -> list[str]:
         for at, text in enumerate(stripped)
         if text
         and not any(
-            text in other and (len(text) < len(other) or before < at)
+            (len(text) < len(other) or before < at) and _holds(other, text)
             for before, other in enumerate(stripped)
             if before != at
         )
     ]
+
+
+def _holds(other: str, text: str) -> bool:
+    """Whether all terms of a text stand in the other one; `Ali` is in `Alice`, and yet it is another term."""
+    wanted = ""
+    at = other.find(text)
+    while at >= 0:
+        wanted = wanted or f" {' '.join(_found(text))} "
+        # Which terms it becomes there is decided by the runs without blanks that it begins and ends in.
+        start, end = other.rfind(" ", 0, at) + 1, other.find(" ", at + len(text))
+        if wanted in f" {' '.join(_found(other[start : end if end >= 0 else None]))} ":
+            return True
+        run = other.find(" ", at)
+        at = other.find(text, run) if run >= 0 else -1
+    return False
 
 
 def _passages(text: str) -> list[str]:
