@@ -199,6 +199,7 @@ class ReadModel:
         for stream in streams:
             if is_memory_stream(stream):
                 self._refold(tx, stream)
+        texts.optimize_texts(tx)
 
     def _refold(self, tx: sqlite3.Connection, stream: str) -> None:
         found = tx.execute("SELECT key FROM memories WHERE id = ?", (stream,)).fetchone()
