@@ -23,6 +23,8 @@ VERSIONS: Final[Mapping[str, int]] = {cls.__name__: 1 for cls in ev.EVENTS}
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {cls.__name__: cls for cls in ev.EVENTS}
 
+_ACTOR_KINDS: Final[Mapping[str, ActorKind]] = {kind.value: kind for kind in ActorKind}
+
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -106,7 +108,14 @@ class EventCodec:
 
         Raises: HistoryError for an unknown type, a newer schema, or a payload that does not have its form.
         """
-        kind = ActorKind(r.actor_kind)
+        kind = _ACTOR_KINDS.get(r.actor_kind)
+        if kind is None:
+            raise HistoryError(
+                f"position {r.position} is by an actor of the unknown kind {r.actor_kind!r}",
+                hint="upgrade engram-core-memory",
+                position=r.position,
+                type=r.type,
+            )
         if r.data == ERASED_MARKER:
             return _stamped(r, ev.ErasedPayload(r.type), kind, None, {})
         current = self.versions.get(r.type)

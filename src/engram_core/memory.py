@@ -299,7 +299,7 @@ def _edit(command: Edit, memory: MemoryState, ctx: Context) -> MemoryEdited | No
     event = MemoryEdited(
         UNSET if title == memory.text.title else title, UNSET if content == memory.text.content else content
     )
-    return None if event == MemoryEdited() else event
+    return None if event == MemoryEdited() else replaced(event, redactions=command.redactions)
 
 
 def _update(command: UpdateAttributes, memory: MemoryState, ctx: Context) -> MemoryAttributesUpdated | None:
@@ -312,13 +312,15 @@ def _update(command: UpdateAttributes, memory: MemoryState, ctx: Context) -> Mem
     if not ctx.actor.is_user:
         prior = ctx.policy.weights(ctx.actor.kind).prior
         cap = prior if memory.confidence.confidence > prior else None
-    return MemoryAttributesUpdated(changes, ctx.kinds.spec(memory.kind).version, cap)
+    return MemoryAttributesUpdated(changes, ctx.kinds.spec(memory.kind).version, cap, command.redactions)
 
 
 def _tag(command: Tag, memory: MemoryState, ctx: Context) -> MemoryTagged | None:
-    removed = tuple(tag for tag in checked_tags(command.removed, ctx.limits, count=False) if tag in memory.tags)
+    wanted = checked_tags(command.added, ctx.limits, count=False)
+    unwanted = checked_tags(command.removed, ctx.limits, count=False)
+    removed = tuple(tag for tag in unwanted if tag in memory.tags and tag not in wanted)
     kept = [tag for tag in memory.tags if tag not in removed]
-    added = tuple(tag for tag in checked_tags(command.added, ctx.limits, count=False) if tag not in kept)
+    added = tuple(tag for tag in wanted if tag not in kept)
     if not added and not removed:
         return None
     if added and len(kept) + len(added) > ctx.limits.tags:

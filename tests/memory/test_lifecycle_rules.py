@@ -154,6 +154,7 @@ def test_tags_are_normal_and_counted() -> None:
     """A tag in another spelling is the same; the limit counts what would be there."""
     outcome = fact().when(Tag("a", (" Straße ", "STRASSE", "two  words")))
     outcome.then(MemoryTagged(("strasse", "two  words")))
+    fact(tags=("x",)).when(Tag("a", ("x",), ("x",))).then_nothing()
     full = Scenario[Any, Any](limits=Limits(tags=2)).given(memory_created(Fact("x"), tags=("x", "y", "z")))
     full.when(Tag("a", ("w",))).then_rejected("invalid_attributes", naming="tags")
     full.when(Tag("a", (), ("x",))).then(MemoryTagged((), ("x",)))
