@@ -138,7 +138,7 @@ def text_problem(value: object, *, at_most: int | None = None, blank: bool = Tru
 # -- actors -----------------------------------------------------------------------------------------
 
 
-@frozen(order=True)
+@frozen(order=True, init=False)
 class Actor:
     """Who acts. Two actors are the same iff kind and id are equal, to the letter.
 
@@ -161,7 +161,7 @@ class Actor:
             problems.append(Problem("id", problem))
         if problems:
             raise InvalidAttributesError("actor", problems)
-        self.__attrs_init__(kind, id)  # type: ignore[attr-defined]
+        self.__attrs_init__(ActorKind(kind), id)
 
     @property
     def is_user(self) -> bool:
@@ -241,7 +241,7 @@ DateLike: TypeAlias = date | PartialDate
 """A calendar day, or a month or year where no more is known."""
 
 
-@frozen
+@frozen(init=False)
 class Period:
     """A half-open stretch of time [start, end), both aware and in UTC; `start` < `end`."""
 
@@ -253,7 +253,7 @@ class Period:
         end = checked_instant(end, "end", "period")
         if end <= start:
             raise InvalidAttributesError("period", [Problem("end", "must be later than start")])
-        self.__attrs_init__(start, end)  # type: ignore[attr-defined]
+        self.__attrs_init__(start, end)
 
     def __contains__(self, instant: object) -> bool:
         return isinstance(instant, datetime) and self.start <= instant < self.end
@@ -285,7 +285,7 @@ class Provenance:
     redactor: str | None = None
 
 
-@frozen
+@frozen(init=False)
 class EvidenceRef:
     """What supports a memory.
 
@@ -313,7 +313,7 @@ class EvidenceRef:
             problems.append(Problem("note", problem))
         if problems:
             raise InvalidAttributesError("evidence", problems)
-        self.__attrs_init__(type, value.strip(), note)  # type: ignore[attr-defined]
+        self.__attrs_init__(EvidenceType(type), value.strip(), note)
 
 
 @frozen(order=True)
@@ -413,7 +413,7 @@ def restricted(*actors: Actor | Iterable[Actor]) -> Visibility:
 # -- validity ---------------------------------------------------------------------------------------
 
 
-@frozen
+@frozen(init=False)
 class Validity:
     """When a memory is true: the half-open window [valid_from, valid_to); None leaves a side open."""
 
@@ -427,7 +427,7 @@ class Validity:
             valid_to = checked_instant(valid_to, "valid_to", "validity")
         if valid_from is not None and valid_to is not None and valid_to <= valid_from:
             raise InvalidAttributesError("validity", [Problem("valid_to", "must be later than valid_from")])
-        self.__attrs_init__(valid_from, valid_to)  # type: ignore[attr-defined]
+        self.__attrs_init__(valid_from, valid_to)
 
     def holds_at(self, instant: datetime) -> bool:
         """True when the window contains the instant."""

@@ -125,7 +125,7 @@ class Why:
     """
 
     memory: Memory[Any]
-    source: Provenance | None
+    source: Provenance
     proposal_id: str | None = None
     evidence: tuple[GivenEvidence, ...] = ()
     confidence: tuple[BeliefChange, ...] = ()

@@ -169,12 +169,10 @@ class Memory(Generic[T_co]):
         return tuple(EvidenceRef(item[0], item[1], item[2]) for item in json.loads(self._row[_AT["evidence"]]))
 
     @property
-    def source(self) -> Provenance | None:
+    def source(self) -> Provenance:
         """Where it came from."""
-        text = self._row[_AT["source"]]
-        if text is None:
-            return None
-        given = json.loads(text)
+        # Only an erased beginning has none, and an erased memory is in no answer.
+        given = json.loads(self._row[_AT["source"]])
         given["actor"] = _actor(given["actor"])
         if given.get("on_behalf_of"):
             given["on_behalf_of"] = _actor(given["on_behalf_of"])
