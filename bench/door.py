@@ -1,6 +1,6 @@
 """What the common operations of the door cost on this machine: one line each.
 
-    python bench/door.py [--memories 2000]
+python bench/door.py [--memories 2000]
 """
 
 from __future__ import annotations

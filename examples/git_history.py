@@ -243,9 +243,7 @@ def place_draft(place: str, repository: str, repository_id: str, sha: str) -> Dr
     )
 
 
-def commit_draft(
-    commit: Commit, author: str, touched: Sequence[str], now: datetime, *, cut_off: bool = False
-) -> Draft:
+def commit_draft(commit: Commit, author: str, touched: Sequence[str], now: datetime, *, cut_off: bool = False) -> Draft:
     """An event: what was done, when, by whom, to what."""
     subject, _, _ = commit.message.partition("\n")
     at, remark = instant(commit.authored, now)
@@ -573,10 +571,13 @@ def around(view: View, start: datetime, end: datetime, *, limit: int = 10) -> li
     return sorted(found, key=lambda memory: (memory.attributes.occurred_at or start, memory.id))
 
 
-def grounds(memory: Memory[Episode]) -> list[str]:
-    """Why the memory is believed: its evidence, its author, and how sure that makes it."""
-    lines = [f"{reference.type} {reference.value}" for reference in memory.evidence]
-    lines.append(f"written by {memory.source.actor} with confidence {memory.confidence:.2f}")
+def grounds(view: View, memory: Memory[Episode]) -> list[str]:
+    """Why the memory is believed: its evidence, and each change of how sure it is."""
+    why = view.why(memory)
+    lines = [f"{given.evidence.type} {given.evidence.value}, given by {given.actor}" for given in why.evidence]
+    for change in why.confidence:
+        before = "" if change.before is None else f" from {change.before:.2f}"
+        lines.append(f"{change.type} by {change.actor}{before}: confidence {change.after:.2f}")
     return lines
 
 
@@ -609,7 +610,7 @@ def answer(view: View, historian: Historian, options: argparse.Namespace) -> Non
     believed = [hit.memory for hit in view.recall(options.why, limit=1)] if options.why else events[-1:]
     for memory in believed:
         print(f"\nWhy does the memory believe in {memory.display_title!r}?")
-        for line in grounds(memory):
+        for line in grounds(view, memory):
             print(f"  {line}")
 
 

@@ -460,7 +460,7 @@ def test_the_questions_are_answered(busy: Repo, space: MemorySpace) -> None:
     start = datetime(2023, 11, 16, tzinfo=UTC)
     events = example.around(view, start, start + timedelta(days=1))
     assert ["By Bob"] == [event.display_title for event in events]
-    assert any(events[0].evidence[0].value in line for line in example.grounds(events[0]))
+    assert any(events[0].evidence[0].value in line for line in example.grounds(view, events[0]))
 
 
 @needs_git
