@@ -195,7 +195,9 @@ def _events() -> Mapping[type[Any], SearchStrategy[Any]]:
         ev.MemoryDeleted: st.builds(ev.MemoryDeleted, _notes),
         ev.MemoryErased: st.builds(ev.MemoryErased, names, _notes, _notes),
         ev.MemoryMerged: st.builds(ev.MemoryMerged, id),
-        ev.MemoryAbsorbed: st.builds(ev.MemoryAbsorbed, id, names, tags()),
+        ev.MemoryAbsorbed: st.builds(
+            ev.MemoryAbsorbed, id, names, tags(), st.lists(id, max_size=2, unique=True).map(tuple)
+        ),
         ev.MemoryMergedInto: st.builds(ev.MemoryMergedInto, id),
         ev.MemoryUnmerged: st.builds(ev.MemoryUnmerged, id, id),
         ev.MemoryReverted: st.builds(
