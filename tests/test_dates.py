@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_core.errors import InvalidAttributesError
 from engram_core.dates import when
+from engram_core.errors import InvalidAttributesError
 
 NOW = datetime(2026, 3, 4, 14, 37, 12, 5, tzinfo=UTC)  # a Wednesday
 

@@ -162,8 +162,15 @@ _HOMES = {
     "aio": "AsyncMemorySpace",
     "approval": "ApprovalPolicy",
     "dates": "when",
-    "errors": "ConcurrencyError ConflictError EngramError ForbiddenError HistoryError IllegalTransitionError InvalidAttributesError NotFoundError ProjectionError RejectedError StoreBusy StoreCorrupt StoreError StoreFull StoreReadOnly",
-    "kinds": "KINDS Asset Contact Episode Fact Goal KindRegistry KindSpec Location Organization Person Preference Project Relationship Skill",
+    "errors": (
+        "ConcurrencyError ConflictError EngramError ForbiddenError HistoryError IllegalTransitionError "
+        "InvalidAttributesError NotFoundError ProjectionError RejectedError StoreBusy StoreCorrupt StoreError "
+        "StoreFull StoreReadOnly"
+    ),
+    "kinds": (
+        "KINDS Asset Contact Episode Fact Goal KindRegistry KindSpec Location Organization Person Preference "
+        "Project Relationship Skill"
+    ),
     "maintenance": "Maintenance",
     "policy": "Limits Policy",
     "ports": "Clock Embedder EventStore IdSource Projection Redactor",
@@ -173,7 +180,10 @@ _HOMES = {
     "results": "Hit Hits Memory Page",
     "session": "Session",
     "space": "MemorySpace",
-    "values": "Actor EvidenceRef PartialDate Period Validity assistant ephemeral importer permanent plugin private restricted shared standard system until user",
+    "values": (
+        "Actor EvidenceRef PartialDate Period Validity assistant ephemeral importer permanent plugin private "
+        "restricted shared standard system until user"
+    ),
     "verbs": "Draft",
     "view": "View",
 }

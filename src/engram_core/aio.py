@@ -25,9 +25,9 @@ __all__ = ["AsyncMemorySpace", "AsyncRecorder", "AsyncSession", "AsyncView"]
 T = TypeVar("T")
 
 _VERBS: Final = frozenset(name for name in vars(Verbs) if not name.startswith("_"))
-_DECISIONS: Final = frozenset(
-    "remember_many approve reject withdraw rebase undo redo quarantine erase erase_subject".split()
-)
+_DECISIONS: Final = frozenset({
+    "approve", "erase", "erase_subject", "quarantine", "rebase", "redo", "reject", "remember_many", "undo", "withdraw",
+})  # fmt: skip
 _WRITES: Final = _VERBS | _DECISIONS
 _RECORDERS: Final = frozenset({"batch", "proposal", "preview"})
 _VIEWS: Final = frozenset({"as_of", "at"})

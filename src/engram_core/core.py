@@ -1,4 +1,4 @@
-"""The parts of one open space, put together: log, read model, clock, rules; and the values that a submission is made of."""
+"""The parts of one open space, put together: log, read model, clock, rules; and what a submission is made of."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def fingerprint(
     """
     edges = sorted((link.relation.value, link.target) for link in links if link.relation in _IDENTITY)
     spec = kinds.spec(kind)
-    given = {key: value for key, value in attributes.items() if value is not None and value != [] and value != ()}
+    given = {key: value for key, value in attributes.items() if value is not None and value not in ([], ())}
     if spec.entity and set(given) <= set(spec.label_fields) and not content.strip() and not edges and title is None:
         return None
     audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]

@@ -36,9 +36,7 @@ _FIXED = {
     "bias": "bias",
     "andes": "andes",
 }
-_KEPT = frozenset(
-    ("inning", "outing", "canning", "herring", "earring", "evening", "proceed", "exceed", "succeed")
-)
+_KEPT = frozenset(("inning", "outing", "canning", "herring", "earring", "evening", "proceed", "exceed", "succeed"))
 
 # suffix -> replacement, tried longest first; the suffix must lie in r1
 _STEP2 = {

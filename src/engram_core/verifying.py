@@ -33,7 +33,7 @@ class VerifyReport:
     problems: tuple[str, ...] = field(default=(), repr=lambda p: f"<{len(p)}>")
     events: int = 0
     erased: int = 0
-    anchor: Anchor = Anchor(0, "")
+    anchor: Anchor = field(factory=lambda: Anchor(0, ""))
 
     @property
     def ok(self) -> bool:

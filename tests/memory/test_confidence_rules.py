@@ -29,9 +29,10 @@ OTHERS = [BOT, importer("vcard"), plugin("x"), system("nightly")]
 FACT = Fact("The sky is blue.")
 QUOTE, PAGE = EvidenceRef("quote", "Look up."), EvidenceRef("uri", "https://example.org")
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+CARL = user("carl")
 
 
-def told(confidence: float = 0.95, *, by: Actor = user("carl"), **fields: Any) -> Scenario[Any, Any]:
+def told(confidence: float = 0.95, *, by: Actor = CARL, **fields: Any) -> Scenario[Any, Any]:
     """A fact that somebody else than those who act stated."""
     begun = happened(memory_created(FACT, confidence=confidence, **fields), by=by)
     return Scenario[Any, Any]().given(begun, happened(memory_created(Fact("It is grey.")), "b", by=by))

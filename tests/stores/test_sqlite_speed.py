@@ -20,9 +20,11 @@ TABLES = (
     "PRAGMA synchronous=FULL",
     "PRAGMA wal_autocheckpoint=0",
     "CREATE TABLE head (position INTEGER, recorded_at INTEGER, link BLOB) STRICT",
-    "CREATE TABLE events (position INTEGER PRIMARY KEY, stream TEXT, version INTEGER, id TEXT UNIQUE, type TEXT,"
-    " schema_version INTEGER, owner TEXT, data TEXT, commitment BLOB, occurred_at INTEGER, recorded_at INTEGER,"
-    " actor_kind TEXT, batch TEXT, causation TEXT, command TEXT, link BLOB, UNIQUE (stream, version)) STRICT",
+    (
+        "CREATE TABLE events (position INTEGER PRIMARY KEY, stream TEXT, version INTEGER, id TEXT UNIQUE, type TEXT,"
+        " schema_version INTEGER, owner TEXT, data TEXT, commitment BLOB, occurred_at INTEGER, recorded_at INTEGER,"
+        " actor_kind TEXT, batch TEXT, causation TEXT, command TEXT, link BLOB, UNIQUE (stream, version)) STRICT"
+    ),
     "INSERT INTO head VALUES (0, 0, x'00')",
 )
 INSERT = f"INSERT INTO events VALUES ({', '.join('?' * 16)})"
