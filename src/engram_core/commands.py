@@ -85,6 +85,7 @@ class Edit:
     memory_id: str
     title: str | Unset | None = UNSET
     content: str | Unset = UNSET
+    redactions: int = 0
 
 
 @frozen
@@ -93,6 +94,7 @@ class UpdateAttributes:
 
     memory_id: str
     changes: Mapping[str, Any]
+    redactions: int = 0
 
 
 @frozen

@@ -100,6 +100,7 @@ class MemoryEdited:
 
     title: str | Unset | None = UNSET
     content: str | Unset = UNSET
+    redactions: int = 0
 
 
 @frozen
@@ -109,6 +110,7 @@ class MemoryAttributesUpdated:
     changes: Mapping[str, Any]
     attributes_version: int
     confidence_cap: float | None = None
+    redactions: int = 0
 
 
 @frozen

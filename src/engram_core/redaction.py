@@ -31,8 +31,10 @@ def redacted(command: Command, redactor: Redactor) -> tuple[Command, int]:
     }
     if not counter.removed:
         return command, 0
+    if "redactions" in known:
+        changed["redactions"] = counter.removed
     if isinstance(command, Remember):
-        changed |= {"redactions": counter.removed, "redactor": redactor.name}
+        changed["redactor"] = redactor.name
     return replaced(command, **changed), counter.removed
 
 

@@ -388,6 +388,7 @@ class _Folding:
                     self.text.title if event.title is UNSET else event.title,
                     self.text.content if event.content is UNSET else event.content,
                 )
+                self.redacted = self.redacted or event.redactions > 0
             case MemoryAttributesUpdated():
                 self.update(event, upcast)
             case MemoryContradicted():
@@ -499,6 +500,7 @@ class _Folding:
             max(version, event.attributes_version),
             {key: value for key, value in changed.items() if value is not None},
         )
+        self.redacted = self.redacted or event.redactions > 0
         if event.confidence_cap is not None and self.confidence.confidence > event.confidence_cap:
             self.believe(event.confidence_cap)
 

@@ -13,7 +13,7 @@ from engram_core.errors import InvalidAttributesError, RejectedError
 from engram_core.kinds import Contact, Fact, Person
 from engram_core.ports import Redaction, Redactor
 from engram_core.redactors import SecretsRedactor
-from engram_core.values import EvidenceRef
+from engram_core.values import EvidenceRef, user
 from engram_core.verbs import Draft
 from tests.governance.rooms import Room, room
 
@@ -24,7 +24,7 @@ class Hider:
     name = "hider/1"
 
     def redact(self, text: str) -> Redaction:
-        return Redaction(*re.subn(r"pw=\S+", "pw=***", text))
+        return Redaction(*re.subn(r"pw=(?!\*)\S+", "pw=***", text))
 
 
 @pytest.fixture
@@ -87,6 +87,10 @@ def test_what_was_redacted_is_never_an_exact_duplicate(r: Room) -> None:
     receipts = [r.ann.remember(Fact(f"the key is pw={n}")) for n in (1, 1, 2, "***")]
     assert {"created"} == {str(receipt.status) for receipt in receipts}
     assert 4 == len({receipt.memory_id for receipt in receipts})
+    edited = r.ann.remember(Fact("edited"))
+    r.ann.update(edited, statement="the code is pw=1")
+    same = r.space.session(user("ann")).remember(Fact("the code is pw=***"))
+    assert ("created", True) == (same.status, same.memory_id != edited.memory_id)
     r.ann.remember(Fact("no secret"))
     assert "duplicate" == r.ann.remember(Fact("no secret")).status
 
