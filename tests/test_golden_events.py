@@ -11,6 +11,8 @@ To add a line for a new event or version, append what this prints, from the root
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +53,19 @@ def line_of(event: Event) -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def shown(event: Event) -> dict[str, str]:
-    """What is read, field by field."""
-    return {field.name: repr(getattr(event, field.name)) for field in attrs.fields(type(event))}
+def shown(value: Any) -> Any:
+    """What is read, field by field, as JSON can hold it; what is at its default is left out, like in the payload."""
+    if attrs.has(type(value)):
+        told = {f.name: getattr(value, f.name) for f in attrs.fields(type(value))}
+        usual = {f.name: f.default for f in attrs.fields(type(value))}
+        return {name: shown(held) for name, held in told.items() if held != usual[name]}
+    if isinstance(value, Mapping):
+        return [[shown(key), shown(held)] for key, held in value.items()]
+    if isinstance(value, AbstractSet):
+        return sorted((shown(item) for item in value), key=repr)
+    if isinstance(value, tuple | list):
+        return [shown(item) for item in value]
+    return repr(value)
 
 
 def stored(line: dict[str, Any]) -> Recorded:
