@@ -653,7 +653,7 @@ def _unmerge(source: MemoryState, known: Known) -> tuple[Change, ...]:
     while following is not None and following not in seen and following in known.memories:
         seen.add(following)
         survivor = known.memories[following]
-        if survivor.lifecycle.stored is not StoredStatus.ERASED:
+        if source.id in survivor.absorbed:
             changes.insert(0, Change(following, MemoryUnmerged(source.id, into), following))
         following = survivor.lifecycle.merged_into
     return tuple(changes)
