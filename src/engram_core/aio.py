@@ -7,20 +7,24 @@ its outcome by the `command_id` he gave.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from engram_core.events import RecordedEvent
+from engram_core.log import Anchor
+from engram_core.maintenance import Maintenance
+from engram_core.ports import EventStore
 from engram_core.recorder import Recorder
 from engram_core.session import Session
 from engram_core.space import MemorySpace
 from engram_core.values import Actor
 from engram_core.verbs import Verbs
 
-__all__ = ["AsyncMemorySpace", "AsyncRecorder", "AsyncSession", "AsyncView"]
+__all__ = ["AsyncMaintenance", "AsyncMemorySpace", "AsyncRecorder", "AsyncSession", "AsyncView"]
 
 T = TypeVar("T")
 
@@ -31,6 +35,7 @@ _DECISIONS: Final = frozenset({
 _WRITES: Final = _VERBS | _DECISIONS
 _RECORDERS: Final = frozenset({"batch", "proposal", "preview"})
 _VIEWS: Final = frozenset({"as_of", "at"})
+_STEP: Final = 200
 
 
 class _Threads:
@@ -83,44 +88,78 @@ class AsyncView:
 
 
 async def _stepwise(threads: _Threads, method: Callable[..., Any], **filters: Any) -> AsyncIterator[Any]:
-    """What a lazy listing gives, one by one, each step on the reading thread."""
-    items = iter(method(**filters))
-    missing = object()
-    while (item := await threads.read(lambda: next(items, missing))) is not missing:
-        yield item
+    """What a lazy listing gives, one by one, read by the reading thread some at a time."""
+    items = iter(await threads.read(partial(method, **filters)))
+    while some := await threads.read(lambda: list(islice(items, _STEP))):
+        for item in some:
+            yield item
 
 
 class AsyncSession(AsyncView):
     """A `Session` whose verbs and reads are awaited: `await ann.remember(…)`.
 
     `batch`, `proposal` and `preview` are `async with` blocks; the verbs inside collect at once, without waiting.
+    `await ann.proposal(p)` reads a proposal.
     """
 
     def __getattr__(self, name: str) -> Any:
         if name in _RECORDERS:
             method = getattr(self._view, name)
-            return lambda *args, **kwargs: AsyncRecorder(self._threads, method(*args, **kwargs))
+            return lambda *args, **kwargs: AsyncRecorder(self._threads, partial(method, *args, **kwargs))
         return super().__getattr__(name)
 
 
 class AsyncRecorder:
-    """An `async with` block around a `Recorder`, which runs on the writing thread when the block ends."""
+    """An `async with` block around a `Recorder`, which runs on the writing thread when the block ends.
 
-    def __init__(self, threads: _Threads, recorder: Recorder) -> None:
+    Args:
+        threads: The space's worker threads.
+        start: Gives the recorder; of `proposal(p)`, the proposal, which is read when this is awaited instead.
+    """
+
+    def __init__(self, threads: _Threads, start: Callable[[], Any]) -> None:
         self._threads = threads
-        self._recorder = recorder
+        self._start = start
+        self._recorder: Recorder | None = None
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._threads.read(self._start).__await__()
 
     async def __aenter__(self) -> Recorder:
-        return self._recorder.__enter__()
+        recorder: Recorder = self._start()
+        self._recorder = recorder
+        return recorder.__enter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._threads.write(lambda: self._recorder.__exit__(kind, error, trace))
+        if self._recorder is not None:
+            await self._threads.write(partial(self._recorder.__exit__, kind, error, trace))
+
+
+class AsyncMaintenance:
+    """A `Maintenance` whose passes are awaited: `await upkeep.expire()`. They run on the writing thread.
+
+    A `progress=` function is called there, too.
+    """
+
+    def __init__(self, threads: _Threads, upkeep: Maintenance) -> None:
+        self._threads = threads
+        self._upkeep = upkeep
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self._upkeep, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._threads.write(partial(method, *args, **kwargs))
+
+        return call
 
 
 class AsyncMemorySpace:
-    """A `MemorySpace` for asyncio; an async context manager that closes itself. Made by `open` or `in_memory`."""
+    """A `MemorySpace` for asyncio, made by `open`, `in_memory` or `over`; closes itself after `async with`."""
 
     def __init__(self, space: MemorySpace, threads: _Threads | None = None) -> None:
         self._space = space
@@ -138,12 +177,30 @@ class AsyncMemorySpace:
         threads = _Threads()
         return cls(await _started(threads, partial(MemorySpace.in_memory, **options)), threads)
 
+    @classmethod
+    async def over(cls, store: EventStore, **options: Any) -> AsyncMemorySpace:
+        """As `MemorySpace.over`."""
+        threads = _Threads()
+        return cls(await _started(threads, partial(MemorySpace.over, store, **options)), threads)
+
     def session(
         self, actor: Actor, *, session_id: str | None = None, client: str | None = None, record: bool = True
     ) -> AsyncSession:
         """One actor's way to read and write; see `MemorySpace.session`."""
         session: Session = self._space.session(actor, session_id=session_id, client=client, record=record)
         return AsyncSession(self._threads, session)
+
+    def maintenance(self, actor: Actor) -> AsyncMaintenance:
+        """The upkeep of the space; see `MemorySpace.maintenance`."""
+        return AsyncMaintenance(self._threads, self._space.maintenance(actor))
+
+    async def position(self) -> int:
+        """The last position of the log."""
+        return await self._threads.read(lambda: self._space.position)
+
+    async def anchor(self) -> Anchor:
+        """The end of the hash chain; see `MemorySpace.anchor`."""
+        return await self._threads.read(self._space.anchor)
 
     async def events(self, after: int = 0) -> AsyncIterator[RecordedEvent]:
         """Every event after a position, in order."""
