@@ -428,7 +428,7 @@ class Historian:
             self._remember_page(page)
             if progress is not None:
                 progress(self.tally)
-        self._add_late_aliases()
+        self._add_late_aliases(batch)
         return self.tally
 
     def _remember(self, drafts: Sequence[Draft]) -> Sequence[Receipt]:
@@ -511,17 +511,19 @@ class Historian:
             external_ids=[("git-repository", clip(identity, 2_000))],
         )
 
-    def _add_late_aliases(self) -> None:
+    def _add_late_aliases(self, batch: int) -> None:
         """Names that turned up after their person was written; those that others gave him stay."""
-        for key, author in self._people_seen.items():
-            if not author.aliases:
-                continue
-            person = self._session.get(self._people[key], kind=Person)
-            had = person.attributes.aliases
-            lacking = [alias for alias in author.aliases if alias not in {*had, person.attributes.full_name}]
-            if lacking and len(had) < NAMES_KEPT:
-                self._session.update(person, aliases=(*had, *lacking)[:NAMES_KEPT])
-                self.tally.changed += 1
+        changed = (key for key, author in self._people_seen.items() if author.aliases)
+        while keys := list(islice(changed, batch)):
+            with self._session.batch() as together:
+                for key in keys:
+                    person = self._session.get(self._people[key], kind=Person)
+                    had = person.attributes.aliases
+                    known = {*had, person.attributes.full_name}
+                    lacking = [alias for alias in self._people_seen[key].aliases if alias not in known]
+                    if lacking and len(had) < NAMES_KEPT:
+                        together.update(person, aliases=(*had, *lacking)[:NAMES_KEPT])
+                        self.tally.changed += 1
 
 
 def remember_history(
