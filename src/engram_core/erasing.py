@@ -29,7 +29,7 @@ from engram_core.log import Author
 from engram_core.ports import AtomicStore, EraserStore, Recorded
 from engram_core.projections.proposals import rewrite_proposal
 from engram_core.proposal import proposal_stream, words_owner
-from engram_core.vocab import StoredStatus
+from engram_core.vocab import StoredStatus, VisibilityKind
 from engram_core.work import Work
 from engram_core.writing import Writer
 
@@ -151,10 +151,15 @@ class Erasing:
         store = self.writer.store
         assert isinstance(store, EraserStore)
         ids = plan.memory_ids
+        shared: set[str] = set()
         for id in ids:
             state = work.before(id)
-            if state is not None and state.lifecycle.stored is StoredStatus.ERASED:
+            if state is None:
+                continue
+            if state.lifecycle.stored is StoredStatus.ERASED:
                 raise IllegalTransitionError(f"{id} is erased already", memory_id=id)
+            if state.visibility.kind is VisibilityKind.SHARED:
+                shared.add(id)
         asked = proposals_about(work.tx, ids)
         gone: dict[str, tuple[Recorded, ...]] = {id: store.erase(id, ERASED_MARKER) for id in ids}
         for proposal_id, id in asked.items():
@@ -163,7 +168,7 @@ class Erasing:
         now = self.writer.now()
         for id in ids:
             event_ids = tuple(r.id for r in gone[id])
-            work.take((Change(id, MemoryErased(event_ids, because, note), id),), now)
+            work.take((Change(id, MemoryErased(event_ids, because, note, id in shared), id),), now)
         others = {r.stream for rows in gone.values() for r in rows if work.is_memory(r.stream)} - set(ids)
         result = self.writer.write(work, [])
         self.writer.read_model.erased(work.tx, [*ids, *sorted(others)])

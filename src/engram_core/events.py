@@ -228,11 +228,15 @@ class MemoryDeleted:
 
 @frozen
 class MemoryErased:
-    """Every payload that it owned was replaced by a marker; `event_ids` lists those events."""
+    """Every payload that it owned was replaced by a marker; `event_ids` lists those events.
+
+    `shared`: everybody could see it, so that everybody may know that it is gone.
+    """
 
     event_ids: tuple[str, ...]
     because: str = "requested"
     note: str = ""
+    shared: bool = False
 
 
 # -- merging ----------------------------------------------------------------------------------------

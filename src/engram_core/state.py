@@ -63,6 +63,7 @@ from engram_core.values import (
     Validity,
     Visibility,
     private,
+    shared,
     standard,
 )
 from engram_core.vocab import ActorKind, ArchiveReason, FieldGroup, Relation, StoredStatus
@@ -418,7 +419,7 @@ class _Folding:
             case MemoryDeleted():
                 self.live(stored=StoredStatus.DELETED, because=None, merged_into=self.lifecycle.merged_into)
             case MemoryErased():
-                self.erase()
+                self.erase(was_shared=event.shared)
             case MemoryMerged():
                 self.absorbed.setdefault(event.source, Absorbed())
             case MemoryAbsorbed():
@@ -579,12 +580,13 @@ class _Folding:
     ) -> None:
         self.lifecycle = Life(stored, because, self.lifecycle.superseded, merged_into)
 
-    def erase(self) -> None:
+    def erase(self, *, was_shared: bool) -> None:
         origin = self.origin
         self.kind, self.external_ids = "", ()
         self.text, self.attributes, self.tags, self.edges = Text(), Payload(), (), Edges()
         self.confidence, self.evidence, self.importance = Belief(0.0), (), Importance()
-        self.visibility, self.lifetime, self.validity = private(), standard(), Validity()
+        self.visibility = shared() if was_shared else private()
+        self.lifetime, self.validity = standard(), Validity()
         self.lifecycle = Life(StoredStatus.ERASED)
         self.absorbed, self.redacted = {}, False
         self.origin = Origin(None, origin.created_at, origin.recorded_at, origin.position, origin.batch_id)

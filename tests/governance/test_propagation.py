@@ -88,9 +88,18 @@ def test_hidden_ground_undermines_nothing_for_those_who_do_not_see_it(r: Room) -
     """And is not named to them."""
     ground = r.ann.remember(Fact("ground"), visibility=private())
     rests = r.ann.remember(Fact("conclusion"), links=[("derived_from", ground)])
-    r.ann.archive(ground, because="wrong")
-    assert (True, False) == (r.ann.get(rests).flags.undermined, r.bot.get(rests).flags.undermined)
-    assert [] == [row for row in r.bot.reviews() if str(row.reason) == "undermined"]
+    for end in (lambda: r.ann.archive(ground, because="wrong"), lambda: r.ann.erase(ground)):
+        end()
+        assert (True, False) == (r.ann.get(rests).flags.undermined, r.bot.get(rests).flags.undermined)
+        assert [] == list(r.bot.reviews())
+    open_ground = r.ann.remember(Fact("for all"))
+    r.ann.link(rests, "derived_from", open_ground)
+    r.ann.erase(open_ground)
+    assert r.bot.get(rests).flags.undermined
+    assert {"undermined", "dangling_edge"} == {str(row.reason) for row in r.bot.reviews()}
+    assert not r.nightly.verify().problems
+    r.nightly.rebuild()
+    assert not r.nightly.verify().problems
 
 
 @settings(max_examples=30)

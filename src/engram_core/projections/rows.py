@@ -150,7 +150,8 @@ class Rows:
         """The columns that may differ between two states of one memory, and their values after."""
         if is_bare(after) or is_bare(before):
             if is_bare(after) and is_bare(before):
-                return ("updated_at", "revision", "from_position"), self._version(after)
+                lane = _LANES[after.visibility.kind]
+                return ("lane", "updated_at", "revision", "from_position"), (lane, *self._version(after))
             return _ALL_BUT_KEY, self.full(after)[1:]
         touched = touched_groups(before, after)
         plan = self._plans.get(touched)
@@ -283,7 +284,7 @@ class Rows:
             "id": state.id,
             "kind": "",
             "stored": StoredStatus.ERASED.value,
-            "lane": 0,
+            "lane": _LANES[state.visibility.kind],
             "content": "",
             "attributes": "{}",
             "tags": "[]",
