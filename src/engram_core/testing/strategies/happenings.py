@@ -68,6 +68,7 @@ _spine: Final[Mapping[str, SearchStrategy[Any]]] = {
 _editing: Final[Mapping[str, SearchStrategy[Any]]] = {
     "title": _unset | st.none() | texts(blank=False).map(str.strip),
     "content": _unset | texts(),
+    "redactions": st.integers(0, 2),
 }
 _weighing: Final[Mapping[str, SearchStrategy[Any]]] = {
     "pinned": _unset | st.booleans(),
