@@ -113,6 +113,12 @@ def is_inherited(module: str, owner: str, method: str) -> bool:
     return any(getattr(vars(base).get(method), "__doc__", None) for base in bases if base is not object)
 
 
+def reference_words() -> set[str]:
+    """The words of the reference that are set as code."""
+    text = "\n".join(page.read_text("utf-8") for page in REFERENCE)
+    return set(re.findall(r"\w+", "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))))
+
+
 def test_there_are_public_modules() -> None:
     """The checks below have something to check."""
     assert "engram_core.errors" in PUBLIC
@@ -155,10 +161,18 @@ def test_star_import_gives_the_public_names() -> None:
 @needs_door
 def test_every_public_name_is_in_the_reference() -> None:
     """docs/reference mentions each name of the door, as code."""
-    text = "\n".join(page.read_text("utf-8") for page in REFERENCE)
-    code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
-    words = set(re.findall(r"\w+", code))
+    words = reference_words()
     assert [] == sorted(set(importlib.import_module("engram_core").__all__) - words)
+
+
+TOPICS = ("commands", "errors", "events", "filters", "memory", "packs.outcomes", "ports", "results", "testing", "vocab")
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_name_of_a_topic_is_in_the_reference(topic: str) -> None:
+    """docs/reference mentions what the public topic modules offer, too."""
+    words = reference_words()
+    assert [] == sorted(set(importlib.import_module(f"engram_core.{topic}").__all__) - words)
 
 
 @needs_door
