@@ -24,7 +24,7 @@ from engram_core.ports import EventStore
 from engram_core.receipts import Receipt
 from engram_core.redaction import redacted, redacted_words
 from engram_core.undoing import Undoing
-from engram_core.values import EvidenceRef
+from engram_core.values import EvidenceRef, text_problem
 from engram_core.work import Work
 from engram_core.writing import Writer
 
@@ -189,6 +189,7 @@ class _Rehearsed(Exception):
 
 
 def _checked_command_id(command_id: object) -> str:
-    if not isinstance(command_id, str) or not command_id or len(command_id) > 200:
-        raise InvalidAttributesError("command", [Problem("command_id", "must be text of 1 to 200 characters")])
+    if problem := text_problem(command_id, at_most=200, blank=False):
+        raise InvalidAttributesError("command", [Problem("command_id", problem)])
+    assert isinstance(command_id, str)
     return command_id

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
 from engram_core.core import Request, Result
 from engram_core.engine import Engine
 from engram_core.erasing import ErasureReport, SubjectExport
-from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesError, Problem
+from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesError, NotFoundError, Problem
 from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
@@ -35,6 +35,8 @@ def proposal_ref(p: ProposalRef) -> str:
     if not isinstance(found, str | UUID) or not str(found):
         problem = f"must be an id, a Proposal or the receipt of one, not {type(p).__name__}"
         raise InvalidAttributesError("proposal", [Problem("proposal", problem)])
+    if text_problem(str(found)):
+        raise NotFoundError(f"there is no proposal {found}", proposal_id=str(found))
     return str(found)
 
 
@@ -44,6 +46,8 @@ def batch_ref(batch: str | Receipt) -> str:
     if not isinstance(found, str) or not found:
         problem = "must be a batch id, or the receipt of something that was written"
         raise InvalidAttributesError("undo", [Problem("batch", problem)])
+    if text_problem(found):
+        raise NotFoundError(f"there is no batch {found}", batch_id=found)
     return found
 
 
@@ -117,6 +121,9 @@ class Session(Verbs, View):
             raise InvalidAttributesError("remember_many", [Problem("on_error", 'must be "stop" or "skip"')])
         if problem := number_problem(batch, low=1, high=10_000):
             raise InvalidAttributesError("remember_many", [Problem("batch", problem)])
+        if progress is not None and not callable(progress):
+            raise InvalidAttributesError("remember_many", [Problem("progress", "must be callable")])
+        _check_list(items, "items")
         many = _Many(self, skip=on_error == "skip")
         for item in items:
             many.add(item)
@@ -148,7 +155,7 @@ class Session(Verbs, View):
         """
         if not isinstance(title, str) or _is_uuid(title):
             return super().proposal(title)
-        refs = (evidence,) if isinstance(evidence, EvidenceRef) else tuple(evidence)
+        refs = (evidence,) if isinstance(evidence, EvidenceRef) else _listed(evidence, "evidence")
         engine, author = self._engine, self._author
 
         def propose(requests: Sequence[Request]) -> Result:
@@ -230,6 +237,15 @@ class Session(Verbs, View):
 
         Returns: The receipt of the proposal; its `possible_conflicts` name what would be undermined.
         """
+        problems = [
+            Problem(name, problem)
+            for name, value in (("session_id", session_id), ("source_ref", source_ref))
+            if value is not None and (problem := text_problem(value))
+        ]
+        if actor is not None and not isinstance(actor, Actor):
+            problems.append(Problem("actor", f'must be an actor, such as user("ann"), not {type(actor).__name__}'))
+        if problems:
+            raise InvalidAttributesError("quarantine", problems)
         return quarantine(self._engine, self._author, session_id=session_id, actor=actor, source_ref=source_ref)
 
     # -- erasing ------------------------------------------------------------------------------------
@@ -261,6 +277,16 @@ class Session(Verbs, View):
         if not self._author.actor.is_user:
             raise ForbiddenError("only users export a subject", hint="ask a user")
         return export_subject(self._engine, memory_id(m))
+
+
+def _check_list(given: object, name: str) -> None:
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        raise InvalidAttributesError(name, [Problem(name, f"must be a list, not {type(given).__name__}")])
+
+
+def _listed(given: Any, name: str) -> tuple[Any, ...]:
+    _check_list(given, name)
+    return tuple(given)
 
 
 def _is_uuid(text: str) -> bool:

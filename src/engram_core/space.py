@@ -17,7 +17,7 @@ from engram_core.log import Anchor
 from engram_core.policy import Limits, Policy
 from engram_core.ports import EventStore, SystemClock, uuid7_ids
 from engram_core.session import Session
-from engram_core.values import Actor
+from engram_core.values import Actor, text_problem
 
 if TYPE_CHECKING:
     import sqlite3
@@ -75,6 +75,15 @@ class MemorySpace:
         from engram_core.stores.sqlite import SqliteStore
 
         chosen = _options(options)
+        problems = []
+        if problem := _path_problem(path):
+            problems.append(Problem("path", problem))
+        if durability not in ("full", "normal"):
+            problems.append(Problem("durability", 'must be "full" or "normal"'))
+        if connect is not None and not callable(connect):
+            problems.append(Problem("connect", "must be callable"))
+        if problems:
+            raise InvalidAttributesError("space", problems)
         store = SqliteStore(
             path, create=create, read_only=read_only, durability=durability, connect=connect, clock=chosen.clock
         )
@@ -134,6 +143,7 @@ class MemorySpace:
 
     def events(self, after: int = 0) -> Iterator[RecordedEvent]:
         """Every event after a position, in order; not for actors, since nothing is hidden."""
+        _check_position(after)
         return self._engine.log.read(after=after)
 
     def anchor(self) -> Anchor:
@@ -171,6 +181,19 @@ _KNOWN = {
 }
 
 
+def _check_position(after: object) -> None:
+    if isinstance(after, bool) or not isinstance(after, int) or after < 0:
+        raise InvalidAttributesError("events", [Problem("after", "must be a position, 0 or above")])
+
+
+def _path_problem(path: object) -> str | None:
+    if not isinstance(path, str | Path):
+        return f"must be a str or a Path, not {type(path).__name__}"
+    if str(path) == ":memory:":
+        return "names no file; for a space in memory there is MemorySpace.in_memory()"
+    return text_problem(str(path), blank=False)
+
+
 def _options(given: dict[str, Any]) -> Options:
     """The options with their defaults; all problems in one error."""
     names = {"policy", "approval", "kinds", "limits", "clock", "ids", "embedder", "redactor", "projections"}
@@ -185,6 +208,11 @@ def _options(given: dict[str, Any]) -> Options:
         problems.append(Problem("clock", "must have now()"))
     if given.get("ids") is not None and not callable(given["ids"]):
         problems.append(Problem("ids", "must be callable"))
+    projections = given.get("projections", ())
+    if not isinstance(projections, list | tuple) or not all(
+        isinstance(getattr(p, "name", None), str) for p in projections
+    ):
+        problems.append(Problem("projections", "must be a list of projections: see engram_core.Projection"))
     if problems:
         raise InvalidAttributesError("space", problems)
     return Options(
@@ -196,5 +224,5 @@ def _options(given: dict[str, Any]) -> Options:
         ids=given.get("ids") or uuid7_ids,
         embedder=given.get("embedder"),
         redactor=given.get("redactor"),
-        projections=tuple(given.get("projections", ())),
+        projections=tuple(projections),
     )

@@ -50,6 +50,7 @@ from engram_core.values import (
     Validity,
     Visibility,
     checked_instant,
+    text_problem,
 )
 from engram_core.vocab import ArchiveReason, Relation
 
@@ -80,7 +81,7 @@ def memory_id(m: MemoryRef, name: str = "memory") -> str:
     if not isinstance(found, str) or not found:
         problem = f"must be an id, a Memory or a Receipt, not {type(m).__name__}"
         raise InvalidAttributesError(name, [Problem(name, problem)])
-    if found.startswith("$"):
+    if found.startswith("$") or text_problem(found):
         raise NotFoundError(f"there is no memory {found}", memory_id=found)
     return _canonical(found)
 
@@ -168,6 +169,7 @@ class Verbs:
         raise NotImplementedError
 
     def _one(self, command: Command, expected_revision: int | None, command_id: str | None) -> Receipt:
+        _check_revision(expected_revision)
         return self._run([Request(command=command, expected_revision=expected_revision)], command_id)
 
     # -- beginning ----------------------------------------------------------------------------------
@@ -404,6 +406,7 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Adds support; with `corroborates` it also raises confidence a little, the first time it is given."""
+        _check_type(corroborates, bool, "corroborates")
         command = AddEvidence(memory_id(m), _evidence(evidence), corroborates)
         return self._one(command, expected_revision, command_id)
 
@@ -540,6 +543,7 @@ class Verbs:
 
         Returns: The receipt of the new memory, created if it did not exist.
         """
+        _check_revision(expected_revision)
         start = None if effective_at is None else checked_instant(effective_at, "effective_at")
         requests: list[Request] = []
         if _names_memory(new):
@@ -637,6 +641,9 @@ def _attributes(given: Any, kinds: KindRegistry) -> tuple[str, Mapping[str, Any]
         typed = kinds.structure(given["kind"], raw)
     elif isinstance(given, Draft):
         raise InvalidAttributesError("attributes", [Problem("attributes", "is a Draft; give what the draft holds")])
+    elif isinstance(given, type):
+        problem = Problem("attributes", f"is the class {given.__name__}; give an object of it")
+        raise InvalidAttributesError("attributes", [problem])
     else:
         kinds.spec(given)
         typed = given
@@ -671,6 +678,10 @@ def _pairs(given: Any, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
     if any(isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2 for item in items):
         problems.append(Problem("external_ids", "must be pairs of a system and an id"))
         return ()
+    wrong = [found for pair in items for text in pair if (found := text_problem(text, blank=False))]
+    if wrong:
+        problems.append(Problem("external_ids", wrong[0]))
+        return ()
     return tuple((system, id) for system, id in items)
 
 
@@ -691,6 +702,12 @@ def _check_type(given: object, wanted: type, name: str) -> None:
     if not isinstance(given, wanted):
         problem = f"must be {wanted.__name__}, not {type(given).__name__}"
         raise InvalidAttributesError(name, [Problem(name, problem)])
+
+
+def _check_revision(given: object) -> None:
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int)):
+        problem = f"must be the revision of a memory, a whole number, not {type(given).__name__}"
+        raise InvalidAttributesError("command", [Problem("expected_revision", problem)])
 
 
 def _names_memory(given: object) -> bool:

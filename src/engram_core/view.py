@@ -249,6 +249,8 @@ class View:
 
     def diff(self, other: View, /) -> Diff:
         """What another view of the same actor believes that this one does not, or does otherwise; and why."""
+        if not isinstance(other, View):
+            raise InvalidAttributesError("diff", [Problem("other", f"must be a View, not {type(other).__name__}")])
         with self._snapshot() as before:
             point = Point(other._viewer, other._now(), other._known, other._valid_at)
             return changes.diff(before, Snapshot(before.connection, self._library, point))
