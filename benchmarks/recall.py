@@ -1,7 +1,7 @@
 """What recall finds, and what it costs.
 
-    python benchmarks/recall.py speed [SIZE ...]       # questions over invented memories, beside plain FTS5
-    python benchmarks/recall.py quality PATH [UNIT …]  # a retrieval benchmark that lies outside this repository
+    python -m benchmarks.recall speed [SIZE ...]       # questions over invented memories, beside plain FTS5
+    python -m benchmarks.recall quality PATH [UNIT …]  # a retrieval benchmark that lies outside this repository
 
 `quality` takes the folder of a benchmark with a `recallbench` package: `load(name)` gives collections of memories
 (id, text, timestamp, speaker) and queries, `evaluate(dataset, factory)` scores a system. Its data stay where they are.
@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import itertools
-import random
 import sqlite3
 import sys
 import time
@@ -21,6 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from benchmarks.words import invented, questions_about
 from engram_core import Draft, Fact, MemorySpace, Person, user
 from engram_core.analysis import STOP_WORDS
 
@@ -91,8 +90,8 @@ def _figures(figures: dict[str, float]) -> str:
 def speed(sizes: Sequence[int]) -> None:
     """Prints the cost of adding and of asking, for the library and for hand-written FTS5 in the same run."""
     for size in sizes:
-        texts = _invented(size)
-        questions = _questions(texts)
+        texts = invented(size)
+        questions = questions_about(texts)
         space = MemorySpace.in_memory()
         started = time.process_time()
         for day in range(0, size, 1_000):
@@ -135,33 +134,6 @@ class _Floor:
             " WHERE texts MATCH ? AND r.kind = 'fact' AND r.status = 'active' ORDER BY score LIMIT 10",
             (words,),
         ).fetchall()
-
-
-def _invented(size: int, seed: int = 1) -> list[str]:
-    """Texts of 20 to 40 words; a few words are very common, most are rare, as in any language."""
-    rng = random.Random(seed)
-    words = [word for word in sorted(STOP_WORDS) if word.isalpha()]
-    rng.shuffle(words)
-    known = set(words)
-    while len(words) < 40_000:
-        syllables = rng.randint(2, 4)
-        word = "".join(rng.choice("bcdfghjklmnprstvwz") + rng.choice("aeiou") for _ in range(syllables))
-        word += rng.choice(("", "n", "s", "t", "r", "ing", "ed"))
-        if word not in known:
-            known.add(word)
-            words.append(word)
-    weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(words))))
-    return [" ".join(rng.choices(words, cum_weights=weights, k=rng.randint(20, 40))) for _ in range(size)]
-
-
-def _questions(texts: Sequence[str], count: int = 300, seed: int = 2) -> list[str]:
-    rng = random.Random(seed)
-    questions = []
-    for text in rng.choices(texts, k=count):
-        words = [word for word in text.split() if word not in STOP_WORDS]
-        asked = rng.sample(words, min(len(words), rng.randint(2, 5)))
-        questions.append(f"what did they say about {' and the '.join(asked)}?")
-    return questions
 
 
 def _percentiles(ask: Callable[[str], object], questions: Sequence[str]) -> str:
