@@ -10,6 +10,7 @@ from engram_core import (
     MemorySpace,
     NotFoundError,
     assistant,
+    following,
     user,
 )
 
@@ -93,3 +94,20 @@ def test_events_start_after_a_position(space, after):
     """Anything else is refused by name."""
     with pytest.raises(InvalidAttributesError, match="after"):
         space.events(after)
+
+
+def test_a_following_projection_is_a_projection():
+    """What `following` wraps is taken as an option."""
+
+    class Nothing:
+        name, version = "nothing", 1
+
+        def setup(self, tx): ...
+
+        def apply(self, tx, events): ...
+
+        def teardown(self, tx): ...
+
+    with MemorySpace.in_memory(projections=[following(Nothing())]) as space:
+        space.session(user("ann")).remember(Fact("x"))
+        space.flush()

@@ -210,7 +210,7 @@ def _options(given: dict[str, Any]) -> Options:
         problems.append(Problem("ids", "must be callable"))
     projections = given.get("projections", ())
     if not isinstance(projections, list | tuple) or not all(
-        isinstance(getattr(p, "name", None), str) for p in projections
+        isinstance(getattr(getattr(p, "projection", p), "name", None), str) for p in projections
     ):
         problems.append(Problem("projections", "must be a list of projections: see engram_core.Projection"))
     if problems:
