@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -45,7 +46,7 @@ _CJK = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED = _CJK + "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer
-_HAN = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # marks that only colour a letter (accents, points, joiners) fall away; those that spell a vowel stay
 _COLOURS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u200c\u200d"
 _MARKS = _COLOURS + "\u0900-\u0dff\u0f00-\u0fff"
@@ -65,9 +66,7 @@ _SIGNED = re.compile(
 )
 _NUMBERED = re.compile(r"(?<![\w.])v?(\d+(?:[.:/-]\d+)+)(?![.:/-]?\d)", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_EMOJI_SIGN = re.compile(f"[{_EMOJI}]")
-_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
-_RUN = re.compile(f"[{_UNSPACED}]+|[{_EMOJI}]|(?:[^\\W{_UNSPACED}]|[-.@+{_MARKS}])+")
+_PLAIN_RUN = re.compile(r"[-.@+\w]+", re.ASCII)
 _JOINERS = re.compile(r"[-.@+_]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ELIDED = re.compile(r"(?<!\w)\w{1,2}'(\w{3,})")
@@ -267,13 +266,18 @@ def _compound(chunk: str, lone_letters: bool) -> str:
         text = text.replace("'", "")
     if text.count("/") + text.count("\\") > 1:  # a path is one name as well as many
         out.append(_simple(_SLASHED.sub("", text)))
-    for run in _RUN.findall(text):
-        if _UNSPACED_LETTER.match(run):
-            out.extend(_pairs(run, lone_letters))
-        elif _EMOJI_SIGN.match(run):
-            out.append(run)
-        else:
+    if text.isascii():
+        for run in _PLAIN_RUN.findall(text):
             out.extend(_pieces(run))
+    else:
+        scripts = _scripts()
+        for run in scripts.run.findall(text):
+            if scripts.unspaced.match(run):
+                out.extend(_pairs(run, scripts.han if lone_letters else None))
+            elif scripts.emoji.match(run):
+                out.append(run)
+            else:
+                out.extend(_pieces(run))
     return " ".join(term for term in dict.fromkeys(out) if term and term not in _JOINER_SIGNS)
 
 
@@ -319,12 +323,28 @@ def _spells(letter: str) -> bool:
     return letter.isalnum() or unicodedata.category(letter)[0] == "M"
 
 
-def _pairs(run: str, lone_letters: bool) -> list[str]:
+class _Scripts(NamedTuple):
+    """The patterns that only text beyond ASCII needs."""
+
+    run: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    emoji: re.Pattern[str]
+    han: re.Pattern[str]
+
+
+@cache
+def _scripts() -> _Scripts:
+    """Their large sets of letters take milliseconds to compile, so that waits until they are needed."""
+    run = f"[{_UNSPACED}]+|[{_EMOJI}]|(?:[^\\W{_UNSPACED}]|[-.@+{_MARKS}])+"
+    return _Scripts(*map(re.compile, (run, f"[{_UNSPACED}]", f"[{_EMOJI}]", f"[{_HAN}]")))
+
+
+def _pairs(run: str, han: re.Pattern[str] | None) -> list[str]:
     """Overlapping pairs of letters; for what is indexed each Han letter too, for it can be a whole word."""
     if len(run) == 1:
         return [run]
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
-    return pairs + _HAN.findall(run) if lone_letters else pairs
+    return pairs if han is None else pairs + han.findall(run)
 
 
 _STOP_TERMS = frozenset(term for word in STOP_WORDS for term in _compound(word, False).split())
