@@ -5,37 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from engram_core import reads
 from engram_core.core import Core
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.filters import Filters, Span, id_of
 from engram_core.kinds import Attributes
 from engram_core.proposal import Proposal
-from engram_core.reads import asking, changes, figures, graph, listing, past, queue, reasons
-from engram_core.reads import proposals as desks
-from engram_core.reads.memories import memory as one
-from engram_core.reads.memories import not_there
 from engram_core.reads.snapshot import Library, Point, Snapshot
-from engram_core.results import (
-    Accesses,
-    Diff,
-    Explanation,
-    HistoryRow,
-    Hit,
-    Hits,
-    Memory,
-    Neighbour,
-    Page,
-    Path,
-    ReviewRow,
-    Scores,
-    Stats,
-    Subgraph,
-    Why,
-)
+from engram_core.results.memory import Memory
 from engram_core.values import Actor, Period, checked_instant, to_micros
 from engram_core.vocab import ProposalStatus, ReviewReason
+
+if TYPE_CHECKING:
+    from engram_core.results import (
+        Accesses,
+        Diff,
+        Explanation,
+        HistoryRow,
+        Hits,
+        Neighbour,
+        Page,
+        Path,
+        ReviewRow,
+        Scores,
+        Stats,
+        Subgraph,
+        Why,
+    )
 
 __all__ = ["OnRead", "View"]
 
@@ -111,9 +109,9 @@ class View:
         wanted = None if kind is None else library.kinds.spec(kind).kind
         point = Point(self._viewer, self._now(), self._known, self._valid_at)
         with library.reading() as connection:
-            found = one(Snapshot(connection, library, point), id)
+            found = reads.memories.memory(Snapshot(connection, library, point), id)
         if wanted is not None and found.kind != wanted:
-            raise not_there(id)
+            raise reads.memories.not_there(id)
         if self._on_read is not None:
             self._on_read((id,))
         return found
@@ -140,7 +138,7 @@ class View:
         Raises: InvalidAttributesError that names each filter that is wrong.
         """
         with self._snapshot() as snapshot:
-            return listing.find(
+            return reads.listing.find(
                 snapshot, self._filters(filters), order=order, descending=descending, limit=limit, after=after
             )
 
@@ -161,7 +159,7 @@ class View:
     def count(self, **filters: Any) -> int:
         """How many memories pass the filters."""
         with self._snapshot() as snapshot:
-            return listing.count(snapshot, self._filters(filters))
+            return reads.listing.count(snapshot, self._filters(filters))
 
     # -- the graph ----------------------------------------------------------------------------------
 
@@ -180,19 +178,19 @@ class View:
         Raises: NotFoundError; InvalidAttributesError; RejectedError where the walk reaches too many memories.
         """
         with self._snapshot() as snapshot:
-            return graph.neighbours(snapshot, id_of(m), relation=relation, direction=direction, depth=depth)
+            return reads.graph.neighbours(snapshot, id_of(m), relation=relation, direction=direction, depth=depth)
 
     def path(self, a: object, b: object, /) -> Path:
         """A shortest way from one memory to another, along or against any edges; empty when there is none."""
         with self._snapshot() as snapshot:
-            return graph.path(snapshot, id_of(a), id_of(b))
+            return reads.graph.path(snapshot, id_of(a), id_of(b))
 
     def subgraph(self, ms: object, /, *, depth: int = 1) -> Subgraph:
         """What lies within some steps of one memory or several, with every edge between."""
         several = not isinstance(ms, str | Memory) and isinstance(ms, Iterable)
         ids = [id_of(m) for m in ms] if several else [id_of(ms)]  # type: ignore[attr-defined]
         with self._snapshot() as snapshot:
-            return graph.subgraph(snapshot, ids, depth=depth)
+            return reads.graph.subgraph(snapshot, ids, depth=depth)
 
     # -- accounts -----------------------------------------------------------------------------------
 
@@ -202,41 +200,43 @@ class View:
         For others it starts where the memory became visible to them, and ids that they may not see are masked.
         """
         with self._snapshot() as snapshot:
-            return past.history(snapshot, id_of(m))
+            return reads.past.history(snapshot, id_of(m))
 
     def why(self, m: object, /) -> Why:
         """Why a memory is believed: its source and evidence, every change of confidence, what it rests on."""
         with self._snapshot() as snapshot:
-            return reasons.why(snapshot, id_of(m))
+            return reads.reasons.why(snapshot, id_of(m))
 
     def explain(self, m: object, /) -> Explanation:
         """What the figures of a memory come from; of a `Hit`, also each term of its score."""
+        from engram_core.results.listings import Hit
+
         with self._snapshot() as snapshot:
             if isinstance(m, Hit):
-                return figures.explanation(snapshot, m.id, m.explanation)
-            return figures.explanation(snapshot, id_of(m))
+                return reads.figures.explanation(snapshot, m.id, m.explanation)
+            return reads.figures.explanation(snapshot, id_of(m))
 
     def scores(self, m: object, /) -> Scores:
         """Importance, retention and effective confidence of a memory, counting only what the viewer may see."""
         with self._snapshot() as snapshot:
-            return figures.scores(snapshot, id_of(m))
+            return reads.figures.scores(snapshot, id_of(m))
 
     def accesses(self, m: object, /) -> Accesses:
         """Who read a memory, when last and how often, as far as it has been flushed."""
         with self._snapshot() as snapshot:
-            return figures.accesses(snapshot, id_of(m))
+            return reads.figures.accesses(snapshot, id_of(m))
 
     # -- the space ----------------------------------------------------------------------------------
 
     def tags(self) -> dict[str, int]:
         """How many active or stale memories bear each tag."""
         with self._snapshot() as snapshot:
-            return figures.tags(snapshot)
+            return reads.figures.tags(snapshot)
 
     def stats(self) -> Stats:
         """Figures of all that the viewer may see."""
         with self._snapshot() as snapshot:
-            return figures.stats(snapshot)
+            return reads.figures.stats(snapshot)
 
     def timeline(
         self, start: datetime, end: datetime, *, limit: int = 1_000, after: str | None = None
@@ -245,7 +245,7 @@ class View:
         period = Period(start, end)
         span = Span(to_micros(period.start), to_micros(period.end))
         with self._snapshot() as snapshot:
-            return changes.timeline(snapshot, span, limit=limit, after=after)
+            return reads.changes.timeline(snapshot, span, limit=limit, after=after)
 
     def diff(self, other: View, /) -> Diff:
         """What another view of the same actor believes that this one does not, or does otherwise; and why."""
@@ -253,21 +253,21 @@ class View:
             raise InvalidAttributesError("diff", [Problem("other", f"must be a View, not {type(other).__name__}")])
         with self._snapshot() as before:
             point = Point(other._viewer, other._now(), other._known, other._valid_at)
-            return changes.diff(before, Snapshot(before.connection, self._library, point))
+            return reads.changes.diff(before, Snapshot(before.connection, self._library, point))
 
     def reviews(
         self, *, reason: ReviewReason | str | None = None, limit: int = 50, after: str | None = None
     ) -> Page[ReviewRow]:
         """What waits for a person, by reason, importance and age; each row says what would close it."""
         with self._snapshot() as snapshot:
-            return queue.reviews(snapshot, reason=reason, limit=limit, after=after)
+            return reads.queue.reviews(snapshot, reason=reason, limit=limit, after=after)
 
     def proposals(
         self, *, status: ProposalStatus | str | None = "open", limit: int = 1_000, after: str | None = None
     ) -> Page[Proposal]:
         """The proposals that stand so, oldest first; non-users see their own alone."""
         with self._snapshot() as snapshot:
-            return desks.proposals(snapshot, status=status, limit=limit, after=after)
+            return reads.proposals.proposals(snapshot, status=status, limit=limit, after=after)
 
     def proposal(self, p: object, /) -> Proposal:
         """One proposal, by its id, by itself or by the receipt that opened it.
@@ -276,7 +276,7 @@ class View:
         """
         named = getattr(p, "proposal_id", None)
         with self._snapshot() as snapshot:
-            return desks.proposal(snapshot, named if isinstance(named, str) else id_of(p))
+            return reads.proposals.proposal(snapshot, named if isinstance(named, str) else id_of(p))
 
     # -- questions ----------------------------------------------------------------------------------
 
@@ -294,7 +294,7 @@ class View:
         if not isinstance(query, str):
             raise InvalidAttributesError("recall", [Problem("query", f"must be text, not {type(query).__name__}")])
         with self._snapshot() as snapshot:
-            hits = asking.recall(snapshot, query, self._filters(filters), limit=limit)
+            hits = reads.asking.recall(snapshot, query, self._filters(filters), limit=limit)
         if self._on_read is not None and hits:
             self._on_read([hit.id for hit in hits])
         return hits
