@@ -65,6 +65,25 @@ def test_nothing_heavy_is_loaded() -> None:
     assert [] == [name for name in HEAVY if name in imported()["modules"]]
 
 
+@pytest.mark.parametrize(
+    ("use", "absent"),
+    [
+        ("import engram_core", "attr sqlite3 engram_core.values"),
+        ("from engram_core import MemorySpace, user", "asyncio cattrs dateutil numpy uuid6 engram_core.recall"),
+        (
+            "from engram_core import MemorySpace, user, Fact; MemorySpace.in_memory().session(user('ann')).remember(Fact('x'))",
+            "asyncio cattrs dateutil numpy engram_core.recall engram_core.results.accounts engram_core.maintenance",
+        ),
+    ],
+)
+def test_a_program_pays_for_what_it_uses(use: str, absent: str) -> None:
+    """The package alone loads nothing; the door no more than the first write needs; reads come with the first read."""
+    code = f"import sys; sys.path.insert(0, sys.argv[1])\n{use}\nprint(*sorted({{*sys.argv[2].split()}} & {{*sys.modules}}))"
+    command = [sys.executable, "-B", "-c", code, str(SOURCE), absent]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "" == done.stdout.strip()
+
+
 def test_no_file_socket_or_process_is_opened() -> None:
     """An import reads code and nothing else."""
     assert [] == imported()["effects"]
