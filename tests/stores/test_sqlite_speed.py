@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from engram_core.chain import commitment
 from engram_core.ports import NewEvent, StreamAppend
 from engram_core.stores import SqliteStore
 from engram_core.testing import new_event
@@ -71,7 +72,9 @@ def by_store(path: Path, given: list[list[NewEvent]]) -> float:
     store = SqliteStore(path)
     began = time.process_time()
     for events in given:
-        store.append([StreamAppend(events[0].owner, 0, [NewEvent(*event) for event in events])])
+        store.append(
+            [StreamAppend(events[0].owner, 0, [event._replace(commitment=commitment(event.data)) for event in events])]
+        )
     seconds = time.process_time() - began
     store.close()
     return seconds
