@@ -196,7 +196,7 @@ def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Wei
     """The terms that the viewer's texts hold; of a long question the rarest."""
     frequency = texts.frequencies(asked.terms)
     rarest = sorted((count, at, term) for at, (term, count) in enumerate(frequency.items()) if count)[: policy.terms]
-    mean = texts.length / texts.count if texts.count else 1.0
+    mean = texts.length / texts.count if texts.length else 1.0
     return _Weights(
         terms={term: math.log(1.0 + (texts.count - count + 0.5) / (count + 0.5)) for count, _, term in rarest},
         frequency=frequency,

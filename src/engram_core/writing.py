@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from attrs import evolve as replaced
 
-from engram_core.commands import AddEvidence, Confirm, Remember
+from engram_core.commands import AddEvidence, Confirm, Remember, Supersede
 from engram_core.core import Core, Request, Result
 from engram_core.decider import Change, Context
 from engram_core.errors import ConcurrencyError
@@ -158,7 +158,7 @@ class Writer(Core):
         status = ReceiptStatus.CHANGED if changes else ReceiptStatus.UNCHANGED
         return Receipt(
             status=status,
-            memory_id=command.memory_id,
+            memory_id=command.by if isinstance(command, Supersede) else command.memory_id,
             batch_id="" if changes else None,
             events=tuple(change.event for change in changes),
             redactions=request.redactions,
