@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -40,5 +41,5 @@ def test_a_supersession_in_a_block_names_the_new_memory(space: MemorySpace) -> N
     assert (old, new, newer) != (None, None, None)
     assert new == ann.supersede(str(old), str(new)).memory_id
     with ann.batch() as block:
-        block.supersede(str(new), str(newer))
+        block.supersede(str(new), str(newer), effective_at=CLOCK.now() + timedelta(hours=1))
     assert newer == block.receipts[0].memory_id
