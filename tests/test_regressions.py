@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engram_core import Episode, Fact, MemorySpace, user
+from engram_core import Episode, Fact, MemorySpace, Person, user
 from engram_core.testing import FrozenClock
 
 CLOCK = FrozenClock()
@@ -43,3 +43,32 @@ def test_a_supersession_in_a_block_names_the_new_memory(space: MemorySpace) -> N
     with ann.batch() as block:
         block.supersede(str(new), str(newer), effective_at=CLOCK.now() + timedelta(hours=1))
     assert newer == block.receipts[0].memory_id
+
+
+def test_undoing_something_else_leaves_a_merge_alone(space: MemorySpace) -> None:
+    """What a merge gave goes by unmerging, or by undoing the merge; not with a confirmation from before it."""
+    ann = space.session(user("ann"))
+    alice = ann.remember(Person("Alice Ng"))
+    al = ann.remember(Person("Al Ng", aliases=("Ali",)), tags=["friends"])
+    confirmed = ann.confirm(alice)
+    ann.merge(alice, al)
+    ann.undo(confirmed)
+    assert (("Al Ng", "Ali"), ("friends",)) == (ann.get(alice).attributes.aliases, ann.get(alice).tags)
+    pinned = ann.pin(alice)
+    ann.unmerge(al)
+    ann.undo(pinned)
+    assert ((), ()) == (ann.get(alice).attributes.aliases, ann.get(alice).tags)
+
+
+def test_a_dispute_that_was_undone_undermines_nothing(space: MemorySpace) -> None:
+    """However low confidence was to begin with."""
+    ann = space.session(user("ann"))
+    ground = ann.remember(Fact("said in passing"), confidence=0.3)
+    rests = ann.remember(Fact("concluded"), links=[("derived_from", ground)])
+    disputed = ann.contradict(ground)
+    assert ann.get(rests).flags.undermined
+    ann.undo(disputed)
+    assert not ann.get(rests).flags.undermined
+    assert () == tuple(row for row in ann.reviews() if row.reason == "low_confidence")
+    ann.redo(disputed)
+    assert ann.get(rests).flags.undermined

@@ -30,7 +30,7 @@ from engram_core.kinds.relations import RELATIONS
 from engram_core.log import Author
 from engram_core.proposal import is_proposal_stream
 from engram_core.receipts import Receipt
-from engram_core.state import Life, MemoryState, fold, groups_touched
+from engram_core.state import TOUCHES, Life, MemoryState, fold, groups_touched
 from engram_core.values import Link
 from engram_core.vocab import FieldGroup, ReceiptStatus, StoredStatus
 from engram_core.work import Work
@@ -144,10 +144,12 @@ class Undoing:
         earlier = fold((e for e in history if e.version < start), upcast=upcast)
         assert earlier is not None
         restored = {g: earlier.group(g) for g in sorted(groups) if earlier.group(g) != current.group(g)}
-        separated = tuple(source for source in current.absorbed if source not in earlier.absorbed)
-        changes = [Change(stream, MemoryReverted(batch_id, restored, separated, redo), stream)]
-        changes += _absorbed_again(stream, earlier, current)
-        return tuple(changes)
+        separated: tuple[str, ...] = ()
+        again: list[Change] = []
+        if groups & TOUCHES[MemoryAbsorbed]:
+            separated = tuple(source for source in current.absorbed if source not in earlier.absorbed)
+            again = _absorbed_again(stream, earlier, current)
+        return (Change(stream, MemoryReverted(batch_id, restored, separated, redo), stream), *again)
 
     def _proposal(self, stream: str, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
         merged = [e.event for e in own if isinstance(e.event, ProposalMerged)]

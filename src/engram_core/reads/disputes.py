@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from engram_core.events import MemoryConfirmed, MemoryContradicted
+from engram_core.events import MemoryContradicted
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import Basis
-from engram_core.vocab import ActorKind
+from engram_core.state import dispute_key, fold
 
 __all__ = ["disputed_sql", "disputes", "is_doubted", "undermined"]
 
@@ -62,17 +62,21 @@ def disputes(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, list[int]]:
 
 
 def is_doubted(snapshot: Snapshot, id: str) -> bool:
-    """True when somebody disputed it, in a way that the viewer may know of, and no user confirmed it since."""
-    doubted = False
-    for recorded in snapshot.library.log.stream(id):
-        if recorded.position > snapshot.known:
-            break
-        speaker = recorded.on_behalf_of or recorded.actor
-        if isinstance(recorded.event, MemoryContradicted) and recorded.event.by is None:
-            doubted = True
-        elif isinstance(recorded.event, MemoryConfirmed) and speaker is not None and speaker.kind is ActorKind.USER:
-            doubted = False
-    return doubted
+    """True when somebody disputes it by a word or evidence of his own, and no user confirmed it since."""
+    library = snapshot.library
+    events = [recorded for recorded in library.log.stream(id) if recorded.position <= snapshot.known]
+    state = fold(events, upcast=library.kinds.upcast)
+    if state is None:
+        return False
+    belief = state.confidence
+    # What was undone is among the events, but no longer among what is disputed.
+    return any(
+        isinstance(recorded.event, MemoryContradicted)
+        and recorded.event.by is None
+        and belief.user_confirmed < recorded.position <= belief.disputed
+        and any(ground == dispute_key(None, recorded.event.evidence) for _, ground in belief.disputes)
+        for recorded in events
+    )
 
 
 class _Ground(NamedTuple):
