@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engram_core import Episode, Fact, MemorySpace, Person, user
+from engram_core import ConflictError, Episode, Fact, Location, MemorySpace, Person, user
 from engram_core.testing import FrozenClock
 
 CLOCK = FrozenClock()
@@ -72,3 +72,28 @@ def test_a_dispute_that_was_undone_undermines_nothing(space: MemorySpace) -> Non
     assert () == tuple(row for row in ann.reviews() if row.reason == "low_confidence")
     ann.redo(disputed)
     assert ann.get(rests).flags.undermined
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_no_circle_closes_through_a_merge(space: MemorySpace, at_once: bool) -> None:
+    """A merged memory is where it was merged into, for what is superseded and for edges; also within one block."""
+    ann = space.session(user("ann"))
+    oslo, christiania, norway = (ann.remember(Location(name)).memory_id for name in ("Oslo", "Christiania", "Norway"))
+    ann.link(str(oslo), "part_of", str(norway))
+
+    def merge_and(verb: str, *args: object) -> None:
+        if at_once:
+            with ann.batch() as block:
+                block.merge(str(oslo), str(christiania))
+                getattr(block, verb)(*args)
+        else:
+            ann.merge(str(oslo), str(christiania))
+            getattr(ann, verb)(*args)
+
+    for step in (
+        ("supersede", christiania, oslo),
+        ("link", oslo, "part_of", christiania),
+        ("link", norway, "part_of", christiania),
+    ):
+        with pytest.raises(ConflictError):
+            merge_and(*map(str, step))

@@ -191,9 +191,12 @@ class Work:
         return Known(found, leads_to, taken)
 
     def reachable(self, start: str, relation: Relation) -> frozenset[str]:
-        """Ids to which a relation leads from a memory, through what the viewer may see; `start` included."""
+        """Ids to which a relation leads from a memory, through what the viewer may see.
+
+        The memory itself is among them, and what it was merged into.
+        """
         seen: set[str] = set()
-        open_ids = [start]
+        open_ids = [start, self._survivor(start)]
         while open_ids:
             id = open_ids.pop()
             if id in seen:
@@ -226,13 +229,23 @@ class Work:
         return found
 
     def _survivor(self, id: str) -> str:
+        """Where a memory lives on after merges, as far as the viewer may see."""
         seen = {id}
-        while True:
-            row = self.tx.execute("SELECT merged_into FROM memories WHERE id = ?", (id,)).fetchone()
-            if row is None or row[0] is None or row[0] in seen:
-                return id
-            id = row[0]
+        while (into := self._merged_into(id)) is not None and into not in seen:
+            id = into
             seen.add(id)
+        return id
+
+    def _merged_into(self, id: str) -> str | None:
+        if id in self._after:
+            state = self.state(id)
+            into = None if state is None else state.lifecycle.merged_into
+            return into if into is not None and self.visible(into) is not None else None
+        row = self.tx.execute(
+            "SELECT n.id FROM memories m JOIN memories n ON n.id = m.merged_into WHERE m.id = ? AND " + self.sees("n"),
+            (id,),
+        ).fetchone()
+        return None if row is None else str(row[0])
 
     def sees(self, alias: str) -> str:
         """The audience of a row as SQL."""
