@@ -97,3 +97,12 @@ def test_no_circle_closes_through_a_merge(space: MemorySpace, at_once: bool) -> 
     ):
         with pytest.raises(ConflictError):
             merge_and(*map(str, step))
+
+
+def test_nothing_fades_by_being_confirmed(space: MemorySpace) -> None:
+    """A duplicate that was said before the memory began confirms it as of its beginning."""
+    ann = space.session(user("ann"))
+    kept = ann.remember(Fact("oolong"))
+    ann.remember(Fact("oolong"), occurred_at=CLOCK.now() - timedelta(days=500), on_duplicate="confirm")
+    found = ann.get(kept)
+    assert (found.created_at, 0.995) == (found.last_confirmed_at, round(found.effective_confidence, 6))

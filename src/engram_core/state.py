@@ -541,8 +541,9 @@ class _Folding:
     def raise_confidence(self, weight: float, cap: float, vouched_at: datetime | None) -> None:
         b = self.confidence
         last = b.last_confirmed_at
-        if vouched_at is not None and (last is None or vouched_at > last):
-            last = vouched_at
+        if vouched_at is not None:
+            # Nobody vouches for a memory before it began, and so nothing fades by being confirmed.
+            last = max(vouched_at, last or self.origin.created_at)
         self.confidence = Belief(
             arithmetic.confirmed(b.confidence, weight, cap),
             last,
