@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import random
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from engram_core.errors import InvalidAttributesError
 from engram_core.meaning import Meaning
 from engram_core.projections import vectors
 from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.nearness import ExactIndex, Listed, Near
 from engram_core.recall import Ranked, Scope, Signals, ranked
-from tests.shelf import PRIVATE, SHARED, Shelf
+from tests.shelf import PRIVATE, RESTRICTED, SHARED, Shelf
 
 # a toy model: words of one line mean the same
 SENSES = ("car automobile vehicle", "doctor physician surgeon", "tea beverage drink", "boat ship vessel")
@@ -36,26 +36,32 @@ def noise(text: str) -> list[float]:
 class Library(Shelf):
     """A shelf whose texts have vectors."""
 
-    def encode(self, model: Any) -> None:
-        """Gives a vector to what waits for one."""
-        waiting = vectors.without_vector(self.connection, 1_000)
-        texts = {key: self.said[key] for key, _ in waiting}
-        vectors.put_vectors(self.connection, [(key, position, model(texts[key])) for key, position in waiting])
-
     def __init__(self) -> None:
         super().__init__()
         self.said: dict[int, str] = {}
-        for statement in vectors.create_vector_statements():
-            self.connection.execute(statement)
+        self.embedder = vectors.start_embedder(self.connection, "toy", len(SENSES), "")
 
     def put(self, text: str, **how: Any) -> int:
         key = super().put(text, **how)
         self.said[key] = text
         return key
 
+    def encode(self, model: Any) -> None:
+        """Gives vectors to what waits for one."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('position', ?)", (self.position,))
+        self.embedder = vectors.start_embedder(self.connection, model.__name__, len(model("")), "")
+        found = {
+            version: [model(self.said[version.key])] for version in vectors.waiting(self.connection, self.embedder)
+        }
+        vectors.put_vectors(self.connection, self.embedder, found)
+        vectors.done_with(self.connection, self.embedder, self.position)
+
+    def near(self, question: str, model: Any, texts: VisibleTexts) -> Near:
+        """How near texts are to a question."""
+        return ExactIndex(model.__name__, 100.0).near(texts, vectors.unit(model(question)))
+
     def meant(self, question: str, model: Any, *, viewer: str | None = None, known: int | None = None) -> list[Ranked]:
         """What is answered with the question's vector."""
-        seen: dict[str, Any] = {}
 
         def admit(keys: Sequence[int]) -> list[Any]:
             marks = ", ".join(map(str, keys))
@@ -70,9 +76,9 @@ class Library(Shelf):
             readable="" if viewer is None else "({row}.lane = 0)",
             still="" if viewer is None else "({row}.lane = 0)",
             position=known,
-            parameters=seen,
         )
-        return ranked(self.connection, question, scope, self.policy, vector=model(question))
+        near = partial(self.near, question, model)
+        return ranked(self.connection, question, scope, self.policy, near=near)
 
 
 @pytest.fixture
@@ -120,8 +126,11 @@ def test_a_changed_text_has_no_vector_until_it_is_encoded_again(library: Library
     key = library.put("the physician called")
     library.encode(sense)
     library.change(key, "the kitchen is closed")
+    library.connection.execute("UPDATE meta SET value = ? WHERE name = 'position'", (library.position,))
     assert key not in {hit.key for hit in library.meant("doctor", sense)[:1]}
-    assert [(key, library.position)] == vectors.without_vector(library.connection, 10)
+    embedder = vectors.stored(library.connection, "sense")
+    assert embedder is not None
+    assert [(key, library.position)] == vectors.waiting(library.connection, embedder)
 
 
 def test_a_past_view_uses_the_vectors_of_then(library: Library) -> None:
@@ -132,10 +141,10 @@ def test_a_past_view_uses_the_vectors_of_then(library: Library) -> None:
     library.change(key, "the ship called")
     library.said[key] = "the ship called"
     library.encode(sense)
-    past = VisibleTexts(library.connection, position=then)
-    present = VisibleTexts(library.connection)
-    assert vectors.cosines(past, sense("doctor"))[key] > 0.9
-    assert vectors.cosines(present, sense("doctor"))[key] < 0.2
+    past = library.near("doctor", sense, VisibleTexts(library.connection, position=then))
+    present = library.near("doctor", sense, VisibleTexts(library.connection))
+    assert past.of([key])[key] > 0.9
+    assert present.of([key])[key] < 0.2
 
 
 def test_hidden_vectors_change_no_answer() -> None:
@@ -161,89 +170,113 @@ def test_erasing_takes_the_vectors(library: Library) -> None:
     assert [] == library.connection.execute("SELECT * FROM vectors WHERE key = ?", (key,)).fetchall()
 
 
-def test_another_embedder_starts_anew(library: Library) -> None:
-    """Vectors of two models are never compared."""
-    assert vectors.vectors_of(library.connection) is None
-    vectors.forget_vectors(library.connection, "toy", 4)
+def test_what_another_embedder_made_is_not_compared(library: Library) -> None:
+    """Each has vectors of its own, and those of others go when they are asked to."""
     library.encode(sense)
-    assert ("toy", 4) == vectors.vectors_of(library.connection)
-    vectors.forget_vectors(library.connection, "noise", 64)
-    assert 12 == len(vectors.without_vector(library.connection, 100))
+    library.encode(noise)
+    texts = VisibleTexts(library.connection)
+    assert 12 == library.near("doctor", sense, texts).count == library.near("doctor", noise, texts).count
+    vectors.forget_others(library.connection, "noise")
+    assert 0 == library.near("doctor", sense, texts).count
+    assert 12 == library.near("doctor", noise, texts).count
 
 
-class _Toy:
-    name = "toy"
-    dimension = len(SENSES)
-    sizes: Sequence[int] = ()
-
-    def encode(self, texts: Sequence[str], purpose: str) -> list[list[float]]:
-        assert "passage" == purpose
-        self.sizes = (*self.sizes, len(texts))
-        return [sense(text) for text in texts]
-
-
-def test_what_waits_is_encoded_in_batches(library: Library) -> None:
-    """Each text once; nothing is left to do the second time."""
-    toy = _Toy()
-
-    def said(keys: Sequence[int]) -> dict[int, str]:
-        return {key: library.said[key] for key in keys}
-
-    assert 12 == vectors.encode_waiting(library.connection, toy, said, batch=5)
-    assert (5, 5, 2) == toy.sizes
-    assert 0 == vectors.encode_waiting(library.connection, toy, said)
-    toy.name = "toy 2"
-    assert 12 == vectors.encode_waiting(library.connection, toy, said)
-
-
-def test_an_embedder_that_gives_other_vectors_is_refused(library: Library) -> None:
-    """One vector of the named dimension for each text, or nothing is stored."""
-    toy = _Toy()
-    toy.dimension = 7
-    with pytest.raises(InvalidAttributesError):
-        vectors.encode_waiting(library.connection, toy, lambda keys: dict.fromkeys(keys, "tea"))
-    assert 12 == len(vectors.without_vector(library.connection, 100))
+def test_vectors_of_other_readings_are_thrown_away(library: Library) -> None:
+    """Another rule for what a model reads, or another dimension, starts anew."""
+    library.encode(sense)
+    assert [] == vectors.waiting(library.connection, library.embedder)
+    anew = vectors.start_embedder(library.connection, "sense", len(SENSES), "another rule")
+    assert 12 == len(vectors.waiting(library.connection, anew))
+    assert 0 == library.near("doctor", sense, VisibleTexts(library.connection)).count
 
 
 def test_vectors_of_another_length_are_left_out(library: Library) -> None:
     """A question of other dimensions finds none to compare with."""
     library.encode(sense)
-    assert {} == vectors.cosines(VisibleTexts(library.connection), [1.0, 0.0])
+    near = ExactIndex("sense", 100.0).near(VisibleTexts(library.connection), vectors.unit([1.0, 0.0]))
+    assert 0 == near.count
 
 
-def test_plain_python_and_numpy_agree(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fallback gives the same cosines."""
+def test_a_text_is_as_near_as_its_best_part(library: Library) -> None:
+    """Long texts have several vectors."""
+    key = library.put("a long story")
+    library.encode(noise)
+    found = vectors.waiting(library.connection, library.embedder)
+    assert [] == found
+    version = vectors.Version(key, library.position)
+    parts = [noise("one"), noise("two"), noise("three")]
+    vectors.put_vectors(library.connection, library.embedder, {version: parts})
+    texts = VisibleTexts(library.connection)
+    assert [1.0] * 3 == [
+        pytest.approx(library.near(word, noise, texts).of([key])[key], abs=0.001) for word in ("one", "two", "three")
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_way_to_compare_gives_the_same_figures(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix that follows the log, one read anew, tables with numpy and without: equal to the last digit."""
     pytest.importorskip("numpy")
+    rng = random.Random(seed)
+    library, live = Library(), set[int]()
+    following = ExactIndex("noise", 100.0)
+    readable = (
+        "({row}.lane = 0 OR ({row}.lane = 2 AND EXISTS (SELECT 1 FROM json_each({row}.audience) WHERE value = 'a')))"
+    )
+    still = "{row}.stored = 'active' AND " + readable
+    for _ in range(6):
+        for _ in range(rng.randrange(1, 12)):
+            key, lane = rng.randrange(1, library.position + 2), rng.choice((SHARED, SHARED, PRIVATE, RESTRICTED))
+            audience = rng.choice((["a"], ["a", "b"], ["b"]))
+            text = f"note {rng.randrange(1000)}"
+            if key not in live or rng.random() < 0.4:
+                live.add(library.put(text, lane=lane, audience=audience))
+            elif rng.random() < 0.8:
+                library.change(key, text, lane=lane, audience=audience)
+                library.said[key] = text
+            else:
+                library.delete(key)
+                live.discard(key)
+                live.add(library.put("in its place"))
+        if rng.random() < 0.8:
+            library.encode(noise)
+        library.connection.execute("INSERT OR REPLACE INTO meta VALUES ('position', ?)", (library.position,))
+        for known in (None, rng.randrange(1, library.position + 1)):
+            for viewer in ({}, {"readable": readable, "still": still}):
+                texts = VisibleTexts(library.connection, position=known, **viewer)
+                asked = vectors.unit(noise(f"question {rng.random()}"))
+                ways = [following, ExactIndex("noise", 100.0), ExactIndex("noise", 0.0)]
+                seen = [_told(way.near(texts, asked)) for way in ways]
+                with monkeypatch.context() as patch:
+                    patch.setattr("engram_core.projections.nearness._numpy", lambda: None)
+                    seen.append(_told(ExactIndex("noise", 100.0).near(texts, asked)))
+                assert [seen[0]] * 4 == seen
+
+
+def _told(near: Near) -> Any:
+    keys = near.nearest(10_000)
+    return near.count, near.mean, near.spread, near.top, keys, near.nearest(3), near.of([*keys[::2], 10**6])
+
+
+def test_a_row_that_does_not_fit_leads_to_the_tables(library: Library) -> None:
+    """The matrix is given up where it would take more memory than allowed; answers stay the same."""
     library.encode(noise)
     texts = VisibleTexts(library.connection)
-    fast = vectors.cosines(texts, noise("question"))
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "numpy":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    slow = vectors.cosines(texts, noise("question"))
-    assert fast.keys() == slow.keys()
-    assert all(abs(fast[key] - slow[key]) < 2e-5 for key in fast)
+    asked = vectors.unit(noise("question"))
+    assert _told(ExactIndex("noise", 100.0).near(texts, asked)) == _told(ExactIndex("noise", 0.001).near(texts, asked))
 
 
 def test_shares_are_measured_from_the_mean_to_the_top() -> None:
     """The nearest has 1, the mean and less have 0."""
-    meaning = Meaning({1: 0.9, 2: 0.5, 3: 0.1})
-    assert 1.0 == meaning.share(1)
-    assert 0.0 == meaning.share(2) == meaning.share(3) == meaning.share(99)
+    meaning = Meaning(Listed.of_floats({1: 0.9, 2: 0.5, 3: 0.1}))
+    assert {1: 1.0, 2: 0.0, 3: 0.0} == meaning.shares([1, 2, 3, 99])
     assert [1, 2] == meaning.nearest(2)
+    assert {} == Meaning(Listed({})).shares([1])
 
 
 def test_trust_grows_with_agreement() -> None:
     """A model is believed where the words' best matches stand out in it."""
-    cosines = {key: key / 100 for key in range(100)}
-    meaning = Meaning(cosines)
+    meaning = Meaning(Listed.of_floats({key: key / 100 for key in range(100)}))
     assert 0.0 == meaning.trust(range(10))
     assert 0.0 == meaning.trust(range(45, 55))
-    assert meaning.trust(range(90, 100)) > 0.8
+    assert 1.0 == meaning.trust(range(90, 100))
     assert 1.0 == meaning.trust([])
-    assert 0.0 == Meaning({}).share(1)

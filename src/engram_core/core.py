@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -27,6 +28,9 @@ from engram_core.receipts import Receipt
 from engram_core.state import MemoryState, fold
 from engram_core.states import StateCache
 from engram_core.values import checked_instant
+
+if TYPE_CHECKING:
+    from engram_core.projections.encoding import Encoding
 
 __all__ = ["Core", "Options", "Request", "Result"]
 
@@ -114,6 +118,21 @@ class Core:
         self._local = _Unfinished()
         self.states = StateCache()
         self.read_model.prepare()
+        self.encoding = None if options.embedder is None else self._encoding(options.embedder)
+
+    def _encoding(self, embedder: Embedder) -> Encoding:
+        from engram_core.projections.encoding import Encoding
+
+        options = self.options
+        encoding = Encoding(
+            self.host,
+            embedder,
+            options.kinds,
+            reads=self.read_model.reads,
+            megabytes=options.policy.recall.vector_megabytes,
+        )
+        encoding.check()
+        return encoding
 
     # -- time ---------------------------------------------------------------------------------------
 

@@ -172,7 +172,7 @@ class Engine(Writer):
         """Writes what is buffered and releases the store."""
         try:
             if not self.read_only:
-                self.flush()
+                self.flush(encode=False)
         finally:
             self.host.close()
             if self.owns_store:

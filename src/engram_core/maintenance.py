@@ -243,6 +243,8 @@ class Maintenance:
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Builds the read model anew beside the present one, and swaps; reads and writes go on meanwhile."""
         self._engine.read_model.rebuild(progress=progress)
+        if self._engine.encoding is not None:
+            self._engine.encoding.forget_others()
 
     def verify(self, *, anchor: Anchor | None = None, progress: Progress | None = None) -> VerifyReport:
         """Checks log, hash chain and read model; with an anchor that was kept elsewhere, against that, too."""

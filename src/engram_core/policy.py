@@ -194,6 +194,8 @@ class RecallPolicy:
         postings: Matches read to choose candidates; the words beyond, the commonest, only rank them.
         depth: Candidates whose texts are looked into.
         terms: Terms of a question that count; of a longer one the rarest.
+        vector_megabytes: Memory that comparing vectors may take; where it does not suffice, they are read from the
+            tables at each question.
     """
 
     saturation: float = 0.9
@@ -213,6 +215,7 @@ class RecallPolicy:
     postings: int = 8_000
     depth: int = 32
     terms: int = 64
+    vector_megabytes: float = 512.0
 
     def __attrs_post_init__(self) -> None:
         _checked("recall policy", self)

@@ -27,8 +27,8 @@ from engram_core.analysis import Question, question
 from engram_core.meaning import Meaning
 from engram_core.policy import RecallPolicy
 from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.nearness import Near
 from engram_core.projections.texts import LENGTHS
-from engram_core.projections.vectors import cosines
 
 __all__ = ["Ranked", "Scope", "Signals", "ranked"]
 
@@ -117,7 +117,7 @@ def ranked(
     policy: RecallPolicy,
     *,
     limit: int = 10,
-    vector: Sequence[float] | None = None,
+    near: Callable[[VisibleTexts], Near] | None = None,
 ) -> list[Ranked]:
     """The best hits for a question, best first.
 
@@ -127,7 +127,7 @@ def ranked(
         scope: What the viewer reads.
         policy: The weights.
         limit: How many hits at most, at least 1.
-        vector: The question as an embedder encodes it; None: words alone decide.
+        near: How near texts are to the question in meaning; None: words alone decide.
 
     Returns: Hits, ordered by score, then id; none for a question without words.
     Raises: sqlite3.Error: if the database cannot be read.
@@ -142,7 +142,7 @@ def ranked(
         position=scope.position,
         parameters=scope.parameters,
     )
-    meaning = Meaning(cosines(texts, vector)) if vector is not None else None
+    meaning = Meaning(near(texts)) if near is not None else None
     weights = _weights(texts, asked, policy)
     if not weights.terms and meaning is None:
         return []
@@ -166,9 +166,17 @@ def _near(
 ) -> list[_Candidate]:
     """The nearest in meaning among what passes the filters, beside those that the words chose."""
     chosen = {one.row[0] for one in best}
-    near = [key for key in meaning.nearest(4 * depth) if key not in chosen]
-    rows = {row[0]: row for row in scope.admit(near)} if near else {}
-    return [candidates.get(key) or _Candidate(rows[key], 0.0) for key in near if key in rows][:depth]
+    found: list[_Candidate] = []
+    looked, taken = 0, 4 * depth
+    while len(found) < depth and looked < meaning.count:
+        near = meaning.nearest(taken)[looked:]
+        fresh = [key for key in near if key not in chosen]
+        rows = {row[0]: row for row in scope.admit(fresh)} if fresh else {}
+        found += [candidates.get(key) or _Candidate(rows[key], 0.0) for key in fresh if key in rows]
+        if not near or not meaning.shares(near[-1:]).get(near[-1]):
+            break  # all that is further away has nothing to add
+        looked, taken = taken, 4 * taken
+    return found[:depth]
 
 
 class _Meant(NamedTuple):
@@ -180,12 +188,19 @@ class _Meant(NamedTuple):
 
 def _meant(texts: VisibleTexts, best: Sequence[_Candidate], meaning: Meaning, policy: RecallPolicy) -> dict[int, float]:
     """How near in meaning each candidate is, lifted by its session and by a name as its words are."""
-    found = {one.row[0]: meaning.share(one.row[0]) for one in best}
+    keys = [one.row[0] for one in best]
+    lent: list[tuple[int, int, float]] = []
     if policy.context and policy.reach:
-        for key, earlier, later in texts.around(list(found), policy.reach):
-            for side in (earlier, later):
-                for step, document in enumerate(side, start=1):
-                    found[key] += policy.context**step * meaning.share(int(document[:-1]))
+        lent = [
+            (key, int(document[:-1]), policy.context**step)
+            for key, earlier, later in texts.around(keys, policy.reach)
+            for side in (earlier, later)
+            for step, document in enumerate(side, start=1)
+        ]
+    shares = meaning.shares({*keys, *(neighbour for _, neighbour, _ in lent)})
+    found = {key: shares.get(key, 0.0) for key in keys}
+    for key, neighbour, part in lent:
+        found[key] += part * shares.get(neighbour, 0.0)
     for one in best:
         found[one.row[0]] *= 1.0 + one.named
     top = max(found.values(), default=0.0)
@@ -356,7 +371,7 @@ def _judged(
     if meant is not None:
         whole = policy.lexical + policy.semantic or 1.0
         spoken = nlargest(_JUDGES, (one for one in zip(sums, (one.row[0] for one in best), strict=True) if one[0]))
-        nearness = policy.semantic / whole * meant.meaning.trust(key for _, key in spoken)
+        nearness = policy.semantic / whole * meant.meaning.trust([key for _, key in spoken])
         scale *= policy.lexical / whole
     hits = []
     for one, match in zip(best, matches, strict=True):

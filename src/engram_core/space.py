@@ -151,7 +151,10 @@ class MemorySpace:
         return self._engine.log.anchor()
 
     def flush(self) -> None:
-        """Writes what is buffered, and lets following projections catch up."""
+        """Writes what is buffered, and lets following projections and the embedder catch up.
+
+        Raises: ProjectionError when one of them fails; all else is done by then.
+        """
         self._engine.flush()
 
     def close(self) -> None:
@@ -172,6 +175,8 @@ class MemorySpace:
         state = "closed" if self._closed else "open"
         return f"<MemorySpace over {self._engine.store!r}, {state}>"
 
+
+_MOST_FIGURES = 16_384
 
 _KNOWN = {
     "policy": Policy,
@@ -194,6 +199,18 @@ def _path_problem(path: object) -> str | None:
     return text_problem(str(path), blank=False)
 
 
+def _embedder_problem(embedder: Any) -> str | None:
+    """What is wrong with an embedder, by its own word."""
+    if embedder is None:
+        return None
+    if text_problem(getattr(embedder, "name", None), at_most=200, blank=False):
+        return "must have a name"
+    dimension = getattr(embedder, "dimension", None)
+    if isinstance(dimension, bool) or not isinstance(dimension, int) or not 0 < dimension <= _MOST_FIGURES:
+        return f"must have a dimension between 1 and {_MOST_FIGURES:,}"
+    return None if callable(getattr(embedder, "encode", None)) else "must have encode()"
+
+
 def _options(given: dict[str, Any]) -> Options:
     """The options with their defaults; all problems in one error."""
     names = {"policy", "approval", "kinds", "limits", "clock", "ids", "embedder", "redactor", "projections"}
@@ -208,6 +225,8 @@ def _options(given: dict[str, Any]) -> Options:
         problems.append(Problem("clock", "must have now()"))
     if given.get("ids") is not None and not callable(given["ids"]):
         problems.append(Problem("ids", "must be callable"))
+    if problem := _embedder_problem(given.get("embedder")):
+        problems.append(Problem("embedder", problem))
     projections = given.get("projections", ())
     if not isinstance(projections, list | tuple) or not all(
         isinstance(getattr(getattr(p, "projection", p), "name", None), str) for p in projections

@@ -86,6 +86,7 @@ class View:
             kinds=options.kinds,
             policy=options.policy,
             limits=options.limits,
+            encoding=core.encoding,
         )
         View.__init__(self, library, actor, now=core.now, on_read=on_read)
 
@@ -293,8 +294,9 @@ class View:
         """
         if not isinstance(query, str):
             raise InvalidAttributesError("recall", [Problem("query", f"must be text, not {type(query).__name__}")])
+        meant = reads.asking.meant(self._library, query)
         with self._snapshot() as snapshot:
-            hits = reads.asking.recall(snapshot, query, self._filters(filters), limit=limit)
+            hits = reads.asking.recall(snapshot, query, self._filters(filters), limit=limit, meant=meant)
         if self._on_read is not None and hits:
             self._on_read([hit.id for hit in hits])
         return hits
@@ -316,8 +318,9 @@ class View:
         if not isinstance(text, str):
             raise InvalidAttributesError("search", [Problem("text", f"must be text, not {type(text).__name__}")])
         query = parsed(text[: self._library.limits.query], self._library.kinds, self._now())
+        meant = reads.asking.meant(self._library, query.words)
         with self._snapshot() as snapshot:
-            hits = search(snapshot, query, limit=limit)
+            hits = search(snapshot, query, limit=limit, meant=meant)
         if self._on_read is not None and hits:
             self._on_read([hit.id for hit in hits])
         return hits

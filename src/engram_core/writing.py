@@ -83,8 +83,8 @@ class Writer(Core):
         """The result of a submission that changes nothing."""
         return Result(receipts=tuple(receipts))
 
-    def flush(self) -> None:
-        """Writes the reads since the last write, and lets following projections catch up."""
+    def flush(self, *, encode: bool = True) -> None:
+        """Writes the reads since the last write, and lets following projections and vectors catch up."""
 
         def attempt(tx: sqlite3.Connection) -> None:
             work = Work(self, tx, None)
@@ -94,6 +94,8 @@ class Writer(Core):
         if self.accesses:
             self.transact(attempt)
         self.read_model.follow()
+        if encode and self.encoding is not None:
+            self.encoding.catch_up()
 
     def _append(self, batches: Sequence[Written], work: Work) -> tuple[RecordedEvent, ...]:
         expected = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from engram_core.projections.texts import LANES, PAST_LANE
@@ -58,7 +58,7 @@ class VisibleTexts:
         position: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._readable = readable
         self._still = still if position is not None else ""
         self._position = position
@@ -124,19 +124,56 @@ class VisibleTexts:
             found.update(self.rows(sql, keys=json.dumps(keys)))
         return found
 
-    def vectors(self) -> list[tuple[int, bytes]]:
-        """The vectors of the texts, in the order of their keys."""
+    def vectors(self, embedder: int, done: int) -> Iterator[tuple[int, bytes]]:
+        """The vectors of the texts: key of the memory, and one vector of its text.
+
+        Args:
+            embedder: Whose vectors.
+            done: Position up to which all texts have theirs; those of later ones are left out.
+        """
         tables = [("texts", _BY_THEN), ("past_texts", _UNTIL_THEN)]
         if self._position is None:
             tables = [("texts", "")]
-        parts = []
         for table, when in tables:
             joins, condition = self._asked(when)
-            parts.append(
-                f"SELECT t.key AS key, v.vector FROM {table} t {joins} CROSS JOIN vectors v"
-                f" ON v.key = t.key AND v.from_position = t.from_position WHERE {condition or 1}"
+            yield from self.connection.execute(
+                f"SELECT t.key, v.vector FROM {table} t {joins} CROSS JOIN vectors v ON v.embedder = :embedder"
+                f" AND v.from_position = t.from_position WHERE t.from_position <= :done AND {condition or 1}",
+                {**self._parameters, "embedder": embedder, "done": done},
             )
-        return self.rows(f"{' UNION ALL '.join(parts)} ORDER BY 1")
+
+    def groups(self, groups: Sequence[tuple[int, str | None]]) -> list[tuple[int, str | None]]:
+        """Those pairs of lane and audience whose texts the viewer may read."""
+        if not self._readable:
+            return list(groups)
+        return self.rows(
+            "SELECT t.lane, t.audience FROM (SELECT json_extract(value, '$[0]') AS lane,"
+            " json_extract(value, '$[1]') AS audience FROM json_each(:groups)) t"
+            f" WHERE {self._readable.format(row='t')}",
+            groups=json.dumps(groups),
+        )
+
+    def later(self, position: int) -> list[int]:
+        """The memories whose present text began after a position, and may be read by the viewer."""
+        condition = self._readable.format(row="t") if self._readable else "1"
+        found = self.rows(f"SELECT t.key FROM texts t WHERE t.from_position > :after AND {condition}", after=position)
+        return [key for (key,) in found]
+
+    @property
+    def head(self) -> int:
+        """The last position that the read model holds."""
+        found: int = self._one("SELECT value FROM meta WHERE name = 'position'")
+        return found
+
+    @property
+    def known(self) -> int:
+        """The position at which the texts are read."""
+        return self.head if self._position is None else self._position
+
+    @property
+    def asks_today(self) -> bool:
+        """True when what is read must be readable in the present, too."""
+        return bool(self._still)
 
     def named(self, terms: Iterable[str]) -> list[tuple[str, int, int, int]]:
         """Where a term is part of an entity's name: term, the entity's key, number and size of the name."""
@@ -206,10 +243,10 @@ class VisibleTexts:
 
     def rows(self, sql: str, **more: Any) -> list[Any]:
         """All rows of a query with the viewer's parameters."""
-        return self._connection.execute(sql, {**self._parameters, **more}).fetchall()
+        return self.connection.execute(sql, {**self._parameters, **more}).fetchall()
 
     def _one(self, sql: str, **more: Any) -> Any:
-        found = self._connection.execute(sql, {**self._parameters, **more}).fetchone()
+        found = self.connection.execute(sql, {**self._parameters, **more}).fetchone()
         return found[0] if found else None
 
     def _seen(self, row: str) -> str:

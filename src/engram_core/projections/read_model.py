@@ -13,7 +13,7 @@ from engram_core.errors import StoreReadOnly
 from engram_core.kinds import KindRegistry
 from engram_core.policy import Limits, Policy
 from engram_core.ports import Projection
-from engram_core.projections import schema, tables, texts, views
+from engram_core.projections import schema, tables, texts, vectors, views
 from engram_core.projections.checking import Check
 from engram_core.projections.filling import fill, write_rest
 from engram_core.projections.host import Host
@@ -86,6 +86,7 @@ class ReadModel:
             found, head = tables.read_meta(tx), self.host.store.head()
         fits = all(found.get(name) == value for name, value in self._stamps.items()) and found["position"] <= head
         if not fits and head > _SMALL:
+            self._forget_vectors()
             self.rebuild()
         elif not fits:
             with self.host.transaction() as tx:
@@ -101,12 +102,23 @@ class ReadModel:
     def _create(self, tx: sqlite3.Connection) -> None:
         """Makes empty tables, in the place of any that are there."""
         tables.drop_tables(tx)
+        vectors.drop_vectors(tx)
         tables.create_tables(tx)
         for statement in (*tables.create_indexes(self.rows.kinds), *views.create_statements(self.rows.kinds)):
             tx.execute(statement)
         tx.executemany(
             "INSERT INTO meta VALUES (?, ?)", {**self._stamps, "policy": self._policy, "position": 0}.items()
         )
+
+    def _forget_vectors(self) -> None:
+        """Tables that do not fit may be of other texts than the log's."""
+        with self.host.transaction() as tx:
+            vectors.drop_vectors(tx)
+
+    @property
+    def reads(self) -> str:
+        """Names all rules under which texts are made of events."""
+        return f"{TERMS_VERSION} {self._stamps['kinds']}"
 
     def apply(self, tx: sqlite3.Connection, commit: Commit) -> None:
         """Takes in a commit that was just appended, within the transaction of the append.
@@ -230,6 +242,7 @@ class ReadModel:
         for before, after in zip([None, *states], states, strict=False):
             writer.add((Transition(before, after),))
         writer.flush()
+        vectors.erase_vectors(tx, (key,))
 
 
 def _once(transitions: Sequence[Transition]) -> Sequence[Transition]:

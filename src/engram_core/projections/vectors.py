@@ -1,7 +1,12 @@
-"""Vectors of texts, for the semantic half of recall: one for each version of a text, so that none is ever stale.
+"""Vectors of texts, for the semantic half of recall: a few for each version of a text, so that none is ever stale.
 
-A vector belongs to a memory's text from one position on. When the text changes the new version has none until it is
-encoded; until then words alone speak for it. Past views find the vectors of the versions that held then.
+A text's version is named by the position from which it holds. When the text changes, the new version has no vector
+until it is encoded; until then words alone speak for it. Past versions keep theirs, for past views.
+
+Vectors are whole numbers: unit vectors times `SCALE`. The product of two is then exact in whatever order a machine
+adds, so that a score depends on no other text, and is the same with numpy and without.
+
+These tables are no part of a rebuild: what an application's model made of a text is no worse afterwards.
 """
 
 from __future__ import annotations
@@ -9,139 +14,170 @@ from __future__ import annotations
 import math
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import mul
-from typing import Any, Final
-
-from engram_core.errors import InvalidAttributesError, Problem
-from engram_core.ports import Embedder
-from engram_core.projections.lanes import VisibleTexts
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 __all__ = [
-    "cosines",
-    "create_vector_statements",
-    "drop_vector_statements",
-    "encode_waiting",
+    "SCALE",
+    "VECTOR_TABLES",
+    "Stored",
+    "Version",
+    "create_vectors",
+    "done_with",
+    "drop_vectors",
     "erase_vectors",
-    "forget_vectors",
+    "forget_others",
     "put_vectors",
-    "vectors_of",
-    "without_vector",
+    "start_embedder",
+    "stored",
+    "unit",
+    "waiting",
 ]
 
-_DIGITS: Final = 5  # beyond these, a sum depends on the order in which a machine adds
+SCALE: Final = 4_000
+"""What a unit vector is multiplied by; its square is below 2²⁴, the whole numbers that a float of 32 bits holds."""
+
+VECTOR_TABLES: Final = ("vectors", "embedders")
+
+_CREATE: Final = (
+    (
+        "CREATE TABLE IF NOT EXISTS embedders (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+        " dimension INTEGER NOT NULL, reads TEXT NOT NULL, done INTEGER NOT NULL, changes INTEGER NOT NULL)"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS vectors (embedder INTEGER NOT NULL, key INTEGER NOT NULL,"
+        " from_position INTEGER NOT NULL, part INTEGER NOT NULL, vector BLOB NOT NULL)"
+    ),
+    "CREATE UNIQUE INDEX IF NOT EXISTS vectors_version ON vectors (embedder, from_position, part)",
+    "CREATE INDEX IF NOT EXISTS vectors_key ON vectors (key)",
+)
 
 
-def create_vector_statements(prefix: str = "") -> list[str]:
-    """The statements that create the tables of vectors."""
-    return [
-        f"CREATE TABLE {prefix}vectors (key INTEGER NOT NULL, from_position INTEGER NOT NULL, vector BLOB NOT NULL)",
-        f"CREATE UNIQUE INDEX {prefix}vectors_version ON {prefix}vectors (key, from_position)",
-        f"CREATE TABLE {prefix}embedder (name TEXT PRIMARY KEY, dimension INTEGER NOT NULL) WITHOUT ROWID",
-    ]
+class Stored(NamedTuple):
+    """What is stored of one embedder.
+
+    Attributes:
+        number: Names it within the tables.
+        dimension: Of its vectors.
+        reads: Names how texts are put to it; other vectors are worth nothing.
+        done: Every text that began or ended up to this position has its vectors.
+        changes: How often vectors were taken away.
+    """
+
+    number: int
+    dimension: int
+    reads: str
+    done: int
+    changes: int
 
 
-def drop_vector_statements(prefix: str = "") -> list[str]:
-    """The statements that drop them again, if they are there."""
-    return [f"DROP TABLE IF EXISTS {prefix}vectors", f"DROP TABLE IF EXISTS {prefix}embedder"]
+class Version(NamedTuple):
+    """One version of a memory's text: from one position on."""
+
+    key: int
+    position: int
 
 
-def vectors_of(connection: sqlite3.Connection) -> tuple[str, int] | None:
-    """Name and dimension of the embedder whose vectors are stored; None while there are none."""
-    found: tuple[str, int] | None = connection.execute("SELECT name, dimension FROM embedder").fetchone()
-    return found
+def create_vectors(tx: sqlite3.Connection) -> None:
+    """Creates the tables, if they are not there."""
+    for statement in _CREATE:
+        tx.execute(statement)
 
 
-def forget_vectors(connection: sqlite3.Connection, name: str, dimension: int) -> None:
-    """Empties the tables for another embedder, whose vectors cannot be compared with those that were there."""
-    connection.execute("DELETE FROM vectors")
-    connection.execute("DELETE FROM embedder")
-    connection.execute("INSERT INTO embedder (name, dimension) VALUES (?, ?)", (name, dimension))
+def drop_vectors(tx: sqlite3.Connection) -> None:
+    """Drops them, if they are there."""
+    for table in VECTOR_TABLES:
+        tx.execute(f"DROP TABLE IF EXISTS {table}")
 
 
-def without_vector(connection: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
-    """Present texts that wait to be encoded, oldest first: key and the position from which they hold."""
-    return connection.execute(
-        "SELECT t.key, t.from_position FROM texts t WHERE NOT EXISTS (SELECT 1 FROM vectors v"
-        " WHERE v.key = t.key AND v.from_position = t.from_position) ORDER BY t.key LIMIT ?",
-        (limit,),
-    ).fetchall()
+def stored(tx: sqlite3.Connection, name: str) -> Stored | None:
+    """What is stored of an embedder; None if nothing is."""
+    there = tx.execute("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'embedders'").fetchone()
+    if there is None:
+        return None
+    row = tx.execute("SELECT number, dimension, reads, done, changes FROM embedders WHERE name = ?", (name,)).fetchone()
+    return None if row is None else Stored(*row)
 
 
-def put_vectors(connection: sqlite3.Connection, vectors: Iterable[tuple[int, int, Sequence[float]]]) -> None:
-    """Stores vectors, brought to length 1: key, position from which the text holds, vector."""
-    connection.executemany(
-        "INSERT OR REPLACE INTO vectors (key, from_position, vector) VALUES (?, ?, ?)",
-        [(key, position, _unit(vector).tobytes()) for key, position, vector in vectors],
+def start_embedder(tx: sqlite3.Connection, name: str, dimension: int, reads: str) -> Stored:
+    """Makes room for an embedder's vectors; those that were made of other readings of the texts go."""
+    create_vectors(tx)
+    found = stored(tx, name)
+    if found is None:
+        tx.execute(
+            "INSERT INTO embedders (name, dimension, reads, done, changes) VALUES (?, ?, ?, 0, 0)",
+            (name, dimension, reads),
+        )
+    elif found.reads != reads or found.dimension != dimension:
+        tx.execute("DELETE FROM vectors WHERE embedder = ?", (found.number,))
+        tx.execute(
+            "UPDATE embedders SET dimension = ?, reads = ?, done = 0, changes = changes + 1 WHERE number = ?",
+            (dimension, reads, found.number),
+        )
+    begun = stored(tx, name)
+    assert begun is not None
+    return begun
+
+
+def forget_others(tx: sqlite3.Connection, name: str) -> None:
+    """Throws away the vectors of every other embedder."""
+    if stored(tx, name) is not None:
+        tx.execute("DELETE FROM vectors WHERE embedder <> (SELECT number FROM embedders WHERE name = ?)", (name,))
+        tx.execute("DELETE FROM embedders WHERE name <> ?", (name,))
+
+
+def waiting(tx: sqlite3.Connection, embedder: Stored) -> list[Version]:
+    """The versions that have no vector yet, past ones too, in the order of their memories."""
+    without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.embedder = :number AND v.from_position = t.from_position)"
+    rows = tx.execute(
+        f"SELECT t.key, t.from_position FROM texts t WHERE t.from_position > :done AND {without}"
+        " UNION ALL"
+        f" SELECT t.key, t.from_position FROM past_texts t WHERE t.to_position > :done AND {without} ORDER BY 1, 2",
+        {"number": embedder.number, "done": embedder.done},
+    )
+    return [Version(*row) for row in rows]
+
+
+def put_vectors(tx: sqlite3.Connection, embedder: Stored, vectors: Mapping[Version, Sequence[Sequence[float]]]) -> None:
+    """Stores the vectors of versions; those that a version had go."""
+    tx.executemany(
+        "DELETE FROM vectors WHERE embedder = ? AND from_position = ?",
+        [(embedder.number, version.position) for version in vectors],
+    )
+    tx.executemany(
+        "INSERT INTO vectors (embedder, key, from_position, part, vector) VALUES (?, ?, ?, ?, ?)",
+        [
+            (embedder.number, version.key, version.position, part, unit(vector).tobytes())
+            for version, parts in vectors.items()
+            for part, vector in enumerate(parts)
+        ],
     )
 
 
-def encode_waiting(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    said: Callable[[Sequence[int]], Mapping[int, str]],
-    *,
-    batch: int = 64,
-) -> int:
-    """Gives every present text its vector; those of another embedder are thrown away first.
-
-    Args:
-        connection: An open connection within the caller's transaction.
-        embedder: The application's.
-        said: The texts of the memories with these keys, as the embedder shall read them.
-        batch: How many are encoded together.
-
-    Returns: How many were encoded.
-    Raises: InvalidAttributesError when the embedder gives anything but one vector of its dimension for each text.
-    """
-    mine = (embedder.name, embedder.dimension)
-    if vectors_of(connection) != mine:
-        forget_vectors(connection, *mine)
-    encoded = 0
-    while waiting := without_vector(connection, batch):
-        texts = said([key for key, _ in waiting])
-        given = embedder.encode([texts[key] for key, _ in waiting], "passage")
-        if len(given) != len(waiting) or any(len(vector) != embedder.dimension for vector in given):
-            raise InvalidAttributesError(
-                "embedder", [Problem("encode", f"must give one vector of {embedder.dimension} figures for each text")]
-            )
-        found = zip(waiting, given, strict=True)
-        put_vectors(connection, [(key, position, vector) for (key, position), vector in found])
-        encoded += len(waiting)
-    return encoded
+def done_with(tx: sqlite3.Connection, embedder: Stored, position: int) -> None:
+    """Notes that all texts up to a position have their vectors, unless some were taken away meanwhile."""
+    tx.execute(
+        "UPDATE embedders SET done = ? WHERE number = ? AND changes = ? AND done < ?",
+        (position, embedder.number, embedder.changes, position),
+    )
 
 
-def erase_vectors(connection: sqlite3.Connection, keys: Iterable[int]) -> None:
-    """Removes all vectors of memories."""
-    connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
+def erase_vectors(tx: sqlite3.Connection, keys: Iterable[int]) -> None:
+    """Removes all vectors of memories, whichever embedder made them; a text that is left is encoded anew."""
+    there = tx.execute("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'vectors'").fetchone()
+    if there is None:
+        return
+    left = False
+    for key in keys:
+        tx.execute("DELETE FROM vectors WHERE key = ?", (key,))
+        left = left or tx.execute("SELECT 1 FROM texts WHERE key = ?", (key,)).fetchone() is not None
+        left = left or tx.execute("SELECT 1 FROM past_texts WHERE key = ?", (key,)).fetchone() is not None
+    tx.execute("UPDATE embedders SET changes = changes + 1" + (", done = 0" if left else ""))
 
 
-def cosines(texts: VisibleTexts, asked: Sequence[float]) -> dict[int, float]:
-    """How near each visible text is to a question's vector, in [-1, 1]; texts without a vector are left out.
-
-    Exact: every vector is compared, with numpy where it is installed.
-    """
-    rows = texts.vectors()
-    unit = _unit(asked)
-    size = 4 * len(unit)
-    rows = [(key, vector) for key, vector in rows if len(vector) == size]
-    if not rows:
-        return {}
-    try:
-        import numpy as np
-    except ImportError:
-        return {key: round(sum(map(mul, _floats(vector), unit)), _DIGITS) for key, vector in rows}
-    matrix = np.frombuffer(b"".join(vector for _, vector in rows), dtype=np.float32)
-    near = matrix.reshape(len(rows), len(unit)) @ np.asarray(unit, dtype=np.float32)
-    return {key: round(float(value), _DIGITS) for (key, _), value in zip(rows, near, strict=True)}
-
-
-def _unit(vector: Sequence[float]) -> array[float]:
-    size = math.sqrt(math.fsum(float(value) * float(value) for value in vector))
-    return array("f", [float(value) / size if size else 0.0 for value in vector])
-
-
-def _floats(vector: Any) -> array[float]:
-    floats = array("f")
-    floats.frombytes(vector)
-    return floats
+def unit(vector: Sequence[Any]) -> array[int]:
+    """A vector brought to length `SCALE`, in whole numbers; one of length 0 stays that."""
+    floats = [float(value) for value in vector]
+    size = math.sqrt(math.fsum(value * value for value in floats))
+    scale = SCALE / size if size else 0.0
+    return array("h", [round(value * scale) for value in floats])

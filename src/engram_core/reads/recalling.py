@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from engram_core.confidence import faded
 from engram_core.lifecycle import decay_of
+from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.nearness import Near
 from engram_core.reads.conditions import Condition
 from engram_core.reads.snapshot import Snapshot
 from engram_core.recall import Ranked, Scope, Signals, ranked
@@ -23,7 +25,12 @@ _ROW: Final = (
 
 
 def recalled(
-    snapshot: Snapshot, text: str, condition: Condition, *, limit: int, vector: Sequence[float] | None = None
+    snapshot: Snapshot,
+    text: str,
+    condition: Condition,
+    *,
+    limit: int,
+    near: Callable[[VisibleTexts], Near] | None = None,
 ) -> list[Ranked]:
     """What answers a question, best first.
 
@@ -32,7 +39,7 @@ def recalled(
         text: The question.
         condition: What a hit must meet, audience included.
         limit: How many hits at most.
-        vector: The question as the space's embedder encodes it; None: words alone decide.
+        near: How near texts are to the question in meaning; None: words alone decide.
     """
     sql, past = snapshot.sql, snapshot.parameters["known"] is not None
     still = ""
@@ -46,7 +53,7 @@ def recalled(
         position=snapshot.parameters["known"],
         parameters=snapshot.parameters,
     )
-    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit, vector=vector)
+    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit, near=near)
 
 
 class _Admission:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from engram_core.projections.encoding import Asked
 from engram_core.query import Query
 from engram_core.reads.asking import asked
 from engram_core.reads.conditions import Condition, condition
@@ -19,7 +20,7 @@ __all__ = ["search"]
 _SIGNS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def search(snapshot: Snapshot, query: Query, *, limit: int = 10) -> Hits:
+def search(snapshot: Snapshot, query: Query, *, limit: int = 10, meant: Asked | None = None) -> Hits:
     """The memories that meet a query's conditions: by its words, best first; without words, the newest first.
 
     Raises: InvalidAttributesError.
@@ -27,7 +28,7 @@ def search(snapshot: Snapshot, query: Query, *, limit: int = 10) -> Hits:
     limit = check_limit(limit, snapshot.library.limits)
     wanted = _condition(snapshot, query)
     if query.words:
-        return asked(snapshot, query.words, wanted, limit=limit)
+        return asked(snapshot, query.words, wanted, limit=limit, meant=meant)
     rows = snapshot.all(
         f"SELECT m.key, m.created_at, m.id FROM memories m WHERE {wanted.sql}"
         " ORDER BY m.created_at DESC, m.id LIMIT :limit",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from attrs import frozen
 
@@ -28,6 +28,9 @@ from engram_core.policy import Limits, Policy
 from engram_core.projections.schema import MEMORY_COLUMNS, as_of_tables
 from engram_core.results.memory import Lens
 from engram_core.values import Actor, to_micros
+
+if TYPE_CHECKING:
+    from engram_core.projections.encoding import Encoding
 
 __all__ = ["Fragments", "History", "Library", "Point", "Snapshot", "can_exist", "fragments", "position"]
 
@@ -59,6 +62,7 @@ class Library:
         reading: Gives a connection to the read model, in one snapshot until the block ends.
         log: The log beneath it.
         kinds, policy, limits: The rules of the space.
+        encoding: The vectors of the space, where the application brought a model.
     """
 
     reading: Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -66,6 +70,7 @@ class Library:
     kinds: KindRegistry
     policy: Policy
     limits: Limits
+    encoding: Encoding | None = None
 
 
 class Point(NamedTuple):

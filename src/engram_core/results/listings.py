@@ -65,9 +65,15 @@ class Hit:
 
 @frozen
 class Hits:
-    """Hits, best first; false when there are none."""
+    """Hits, best first; false when there are none.
+
+    Attributes:
+        items: The hits.
+        notice: Where the space has an embedder: why it had no say, or not on every text; empty when all is well.
+    """
 
     items: tuple[Hit, ...] = ()
+    notice: str = ""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.items)

@@ -1,6 +1,6 @@
 """What those need who test a store, rules, or something built on them.
 
-Hypothesis is needed by `event_store_machine`, by the `check_…` suites and by `engram_core.testing.strategies`; install
+Hypothesis is needed by `event_store_machine` and `memory_space_machine`, by the `check_…` suites and by `engram_core.testing.strategies`; install
 the extra `testing` for them.
 """
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from engram_core.testing.building import appending, new_event, whole_log
     from engram_core.testing.clocks import FrozenClock, SequentialIds
     from engram_core.testing.contracts import EventStoreContract
+    from engram_core.testing.embedding import FakeEmbedder
     from engram_core.testing.good import STORES
     from engram_core.testing.history import History, problems_of
     from engram_core.testing.logs import encoded, memory_created, store_of
     from engram_core.testing.machine import event_store_machine
     from engram_core.testing.report import certify
     from engram_core.testing.scenario import Happened, Outcome, Scenario, happened, recorded_event
+    from engram_core.testing.spaces import memory_space_machine
     from engram_core.testing.suites import (
         check_codec,
         check_decided_events_fold,
@@ -33,6 +35,7 @@ __all__ = [
     "BROKEN_STORES",
     "STORES",
     "EventStoreContract",
+    "FakeEmbedder",
     "FrozenClock",
     "Happened",
     "History",
@@ -51,6 +54,7 @@ __all__ = [
     "event_store_machine",
     "happened",
     "memory_created",
+    "memory_space_machine",
     "new_event",
     "problems_of",
     "recorded_event",
@@ -62,6 +66,7 @@ _HOMES = {
     "BROKEN_STORES": "zoo",
     "STORES": "good",
     "EventStoreContract": "contracts",
+    "FakeEmbedder": "embedding",
     "FrozenClock": "clocks",
     "Happened": "scenario",
     "History": "history",
@@ -80,6 +85,7 @@ _HOMES = {
     "event_store_machine": "machine",
     "happened": "scenario",
     "memory_created": "logs",
+    "memory_space_machine": "spaces",
     "new_event": "building",
     "problems_of": "history",
     "recorded_event": "scenario",
