@@ -1,7 +1,7 @@
 """What those need who test a store, rules, or something built on them.
 
-Hypothesis is needed by `event_store_machine` and `memory_space_machine`, by the `check_…` suites and by `engram_core.testing.strategies`; install
-the extra `testing` for them.
+Hypothesis is needed by the two machines, by the `check_…` suites and by `engram_core.testing.strategies`; install the
+extra `testing` for them.
 """
 
 from __future__ import annotations
