@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engram_core import ConflictError, Episode, Fact, Location, MemorySpace, Person, user
+from engram_core import ConflictError, Episode, Fact, Location, MemorySpace, Person, assistant, private, user
 from engram_core.testing import FrozenClock
 
 CLOCK = FrozenClock()
@@ -106,3 +106,17 @@ def test_nothing_fades_by_being_confirmed(space: MemorySpace) -> None:
     ann.remember(Fact("oolong"), occurred_at=CLOCK.now() - timedelta(days=500), on_duplicate="confirm")
     found = ann.get(kept)
     assert (found.created_at, 0.995) == (found.last_confirmed_at, round(found.effective_confidence, 6))
+
+
+def test_pages_of_a_pinned_view_go_on_after_a_write(space: MemorySpace) -> None:
+    """What is written between two pages, seen or not, changes neither the second nor the cursor that leads to it."""
+    ann, bot = (space.session(actor, record=False) for actor in (user("ann"), assistant("bot")))
+    for text in ("one", "two", "three"):
+        ann.remember(Fact(text))
+    views = [session.as_of(known_at=CLOCK.now()) for session in (ann, bot)]
+    first = [view.find(order="importance", limit=2, status=None) for view in views]
+    ann.remember(Fact("hidden"), visibility=private())
+    for view, page in zip(views, first, strict=True):
+        again = view.find(order="importance", limit=2, status=None)
+        assert (page.items, page.next) == (again.items, again.next)
+        assert 1 == len(view.find(order="importance", limit=2, status=None, after=page.next))

@@ -73,6 +73,7 @@ def reads(view: View, ids: list[str]) -> Iterator[tuple[str, Any]]:
     yield "reviews", repr(view.reviews(limit=100))
     yield "some reviews", repr(view.reviews(limit=1))
     yield "proposals", repr(view.proposals(status=None))
+    yield "a proposal", repr(view.proposals(status=None, limit=1))
     for question in QUESTIONS:
         yield f"recall {question}", [(repr(hit), hit.score, hit.explanation) for hit in view.recall(question)]
     for line in LINES:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from engram_core.errors import InvalidAttributesError, Problem
@@ -32,11 +31,6 @@ class Condition(NamedTuple):
 
     sql: str
     parameters: dict[str, Any]
-
-    def digest(self) -> str:
-        """A short name of exactly this condition."""
-        text = json.dumps([self.sql, sorted(self.parameters.items())], default=str)
-        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 class _Compiling:

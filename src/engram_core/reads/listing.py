@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from attrs import evolve
+
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.filters import Filters
 from engram_core.policy import Limits
@@ -50,7 +52,7 @@ def find(
     limit = check_limit(limit, snapshot.library.limits)
     wanted = condition(snapshot, filters)
     expression = _order(snapshot, order)
-    query = f"{wanted.digest()}:{order}:{descending}"
+    query = f"{_named(filters)}:{order}:{descending}"
     more = dict(wanted.parameters)
     where = wanted.sql
     if after is not None:
@@ -155,6 +157,12 @@ def importance_sql(snapshot: Snapshot) -> str:
         f" + {float(shares.per_link)!r} * {links}"
         f" + iif({disputed_sql(snapshot, 'm')}, {float(shares.disputed)!r}, 0.0)) END"
     )
+
+
+def _named(filters: Filters) -> str:
+    """Filters as text: nothing of it depends on what has been written, or on how they are answered."""
+    status = None if filters.status is None else sorted(filters.status)
+    return repr((status, evolve(filters, status=None)))
 
 
 # -- cursors ----------------------------------------------------------------------------------------
