@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
@@ -18,8 +18,6 @@ from engram_core import MemorySpace, NotFoundError, user
 from engram_core.kinds import KINDS
 from engram_core.ports import Clock
 from engram_core.results import Memory
-from engram_core.stores import InMemoryStore
-from engram_core.testing import memory_space_machine
 from engram_core.testing.spaces import MemorySpaceMachine
 from engram_core.testing.steps import BOT, START, Step
 from engram_core.values import Actor
@@ -195,20 +193,3 @@ def test_users_commands(directory: Path) -> None:
 def test_users_commands_for_long(directory: Path) -> None:
     """The same, for a while."""
     run_state_machine_as_test(naive_machine(directory), settings=SOAK)
-
-
-class Forgetful(InMemoryStore):
-    """A store that loses every tenth event when it is read in one piece."""
-
-    def read(self, *, after: int = 0, upto: int | None = None, limit: int = 500) -> Any:
-        return [event for event in super().read(after=after, upto=upto, limit=limit) if event.position % 10]
-
-
-def test_the_machine_finds_faults() -> None:
-    """A space over a store that loses events does not pass, and one that keeps them does."""
-    hunt = settings(max_examples=50, phases=[Phase.generate], database=None, print_blob=False, deadline=None)
-    broken = memory_space_machine(lambda clock: MemorySpace.over(Forgetful(clock=clock), clock=clock))
-    with pytest.raises(BaseException):  # noqa: B017 -- an assertion, or the library's own error
-        run_state_machine_as_test(broken, settings=hunt)
-    whole = memory_space_machine(lambda clock: MemorySpace.over(InMemoryStore(clock=clock), clock=clock))
-    run_state_machine_as_test(whole, settings=settings(max_examples=3, stateful_step_count=15, deadline=None))
