@@ -11,6 +11,7 @@ import pytest
 
 from engram_core import (
     Contact,
+    EvidenceRef,
     Fact,
     HistoryError,
     InvalidAttributesError,
@@ -174,3 +175,23 @@ def test_hidden_and_absent_are_told_alike(space: MemorySpace) -> None:
 
     for verb in verbs:
         assert told(verb, absent) == told(verb, secret)
+
+
+def test_what_is_said_about_a_hidden_memory_is_hidden_with_it(space: MemorySpace) -> None:
+    """A contradiction by a hidden memory shows its effect, and none of its words."""
+    ann, bot = space.session(user("ann")), space.session(assistant("bot"))
+    party = ann.remember(Fact("a party on Friday"), visibility=private())
+    plan = ann.remember(Fact("nothing on Friday"))
+    ann.contradict(plan, by=party, note="NOTE", evidence=EvidenceRef("quote", "QUOTE"))
+    told = repr((bot.history(plan), bot.why(plan), bot.get(plan), bot.reviews(), bot.explain(plan)))
+    assert [] == [word for word in ("NOTE", "QUOTE", str(party.memory_id)) if word in told]
+    assert bot.get(plan).confidence < 0.5
+    assert "NOTE" in repr(ann.history(plan))
+
+
+def test_the_case_of_an_id_does_not_matter(space: MemorySpace) -> None:
+    """Reads and writes take a UUID in capitals as the same."""
+    ann = space.session(user("ann"))
+    id = str(ann.remember(Fact("x")).memory_id)
+    assert "changed" == ann.tag(id.upper(), "t").status
+    assert id == ann.get(id.upper()).id

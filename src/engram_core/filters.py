@@ -17,7 +17,7 @@ from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.identity import normal_tag
 from engram_core.kinds import KindRegistry, named_relation, relation_names
 from engram_core.policy import number_problem
-from engram_core.values import Period, instant_problem, to_micros
+from engram_core.values import Period, canonical_id, instant_problem, to_micros
 from engram_core.vocab import Relation, Status
 
 __all__ = [
@@ -171,13 +171,13 @@ def id_of(m: object) -> str:
     from uuid import UUID
 
     if isinstance(m, str):
-        return m
+        return canonical_id(m)
     if isinstance(m, UUID):
         return str(m)
     for name in ("memory_id", "id"):
         found = getattr(m, name, None)
         if isinstance(found, str | UUID):
-            return str(found)
+            return canonical_id(str(found))
     problem = f"must be an id, a Memory or a Receipt, not {type(m).__name__}"
     raise InvalidAttributesError("memory", [Problem("id", problem)])
 

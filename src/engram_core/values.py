@@ -32,6 +32,7 @@ __all__ = [
     "Validity",
     "Visibility",
     "assistant",
+    "canonical_id",
     "checked_instant",
     "ephemeral",
     "from_micros",
@@ -133,6 +134,14 @@ def text_problem(value: object, *, at_most: int | None = None, blank: bool = Tru
     if at_most is not None and len(value) > at_most:
         return f"has {len(value):,} characters; at most {at_most:,} are allowed"
     return None
+
+
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def canonical_id(id: str) -> str:
+    """A UUID in the usual form, whatever its case; other text as it is."""
+    return id.lower() if not id.islower() and _UUID.fullmatch(id) else id
 
 
 # -- actors -----------------------------------------------------------------------------------------

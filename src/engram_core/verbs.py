@@ -49,6 +49,7 @@ from engram_core.values import (
     Unset,
     Validity,
     Visibility,
+    canonical_id,
     checked_instant,
     text_problem,
 )
@@ -83,17 +84,7 @@ def memory_id(m: MemoryRef, name: str = "memory") -> str:
         raise InvalidAttributesError(name, [Problem(name, problem)])
     if found.startswith("$") or text_problem(found):
         raise NotFoundError(f"there is no memory {found}", memory_id=found)
-    return _canonical(found)
-
-
-def _canonical(id: str) -> str:
-    """A UUID in the usual form, whatever its case; other text as it is."""
-    if len(id) == 36 and not id.islower() and not id.isdigit():
-        try:
-            return str(UUID(id))
-        except ValueError:
-            return id
-    return id
+    return canonical_id(found)
 
 
 def relation_named(name: Relation | str) -> Relation:

@@ -165,6 +165,8 @@ def _details(event: Any, visible: frozenset[str] | None) -> tuple[Mapping[str, A
             details[name] = readable(value)
     if isinstance(event, MemoryAbsorbed) and masked:
         details = {"source": None}
+    elif masked:  # what was said about a hidden memory may repeat its words
+        details = {name: value for name, value in details.items() if name not in ("note", "evidence")}
     return details, masked
 
 
