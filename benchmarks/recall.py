@@ -2,6 +2,7 @@
 
     python -m benchmarks.recall speed [SIZE ...]       # questions over invented memories, beside plain FTS5
     python -m benchmarks.recall quality PATH [UNIT …]  # a retrieval benchmark that lies outside this repository
+    python -m benchmarks.recall quality PATH --embedder minilm    # or words, random: the semantic half beside
 
 `quality` takes the folder of a benchmark with a `recallbench` package: `load(name)` gives collections of memories
 (id, text, timestamp, speaker) and queries, `evaluate(dataset, factory)` scores a system. Its data stay where they are.
@@ -10,18 +11,24 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
+import json
+import random
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks.words import invented, questions_about
 from engram_core import Draft, Fact, MemorySpace, Person, user
 from engram_core.analysis import STOP_WORDS
+from engram_core.ports import Embedder
+from engram_core.testing import FakeEmbedder
 
 _STATEMENT = 500
 _OPENING = 80
@@ -30,8 +37,8 @@ _OPENING = 80
 class System:
     """The library as a benchmark sees it: memories in time order, each about its speaker, sessions by the day."""
 
-    def __init__(self) -> None:
-        self._space = MemorySpace.in_memory()
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._space = MemorySpace.in_memory(embedder=embedder)
         self._ids: dict[str, str] = {}
 
     def index(self, items: Iterable[tuple[str, str, str | None, str | None]]) -> None:
@@ -72,23 +79,53 @@ def _draft(text: str, stamp: str | None, about: str | None) -> Draft:
     )
 
 
-def quality(path: str, units: Sequence[str]) -> None:
+class RandomEmbedder:
+    """A model that knows nothing: each text gets a direction drawn from its hash."""
+
+    name = "random"
+    dimension = 64
+
+    def encode(self, texts: Sequence[str], purpose: str) -> list[list[float]]:
+        """One vector for each text."""
+        drawn = [random.Random(hashlib.sha256(text.encode()).digest()) for text in texts]
+        return [[one.gauss(0.0, 1.0) for _ in range(self.dimension)] for one in drawn]
+
+
+def _embedder(name: str) -> Embedder | None:
+    match name:
+        case "minilm":
+            from engram_core.embedders import MiniLM
+
+            return MiniLM()
+        case "words":
+            return FakeEmbedder(dimension=256)
+        case "random":
+            return RandomEmbedder()
+        case _:
+            return None
+
+
+def quality(path: str, units: Sequence[str], embedder: Embedder | None = None) -> dict[str, Any]:
     """Prints recall and nDCG at 10, for all queries and for each category."""
+    results = {}
     sys.path.insert(0, path)
     bench = importlib.import_module("recallbench")
     for unit in units:
-        result = bench.evaluate(bench.load(unit), System)
+        result = bench.evaluate(bench.load(unit), partial(System, embedder))
+        results[unit] = {"overall": result["overall"], "by_category": result["by_category"]}
         _say(f"{unit:<14}{_figures(result['overall'])}   p50 {result['latency_ms']['p50']:.1f} ms")
         for category, figures in result["by_category"].items():
             _say(f"    {category:<14}{_figures(figures)}   n {figures['n']}")
+    return results
 
 
 def _figures(figures: dict[str, float]) -> str:
     return f"R@10 {figures['recall@10']:.3f}   nDCG@10 {figures['ndcg@10']:.3f}"
 
 
-def speed(sizes: Sequence[int]) -> None:
+def speed(sizes: Sequence[int]) -> dict[str, Any]:
     """Prints the cost of adding and of asking, for the library and for hand-written FTS5 in the same run."""
+    results: dict[str, Any] = {}
     for size in sizes:
         texts = invented(size)
         questions = questions_about(texts)
@@ -105,10 +142,15 @@ def speed(sizes: Sequence[int]) -> None:
         plain = time.process_time() - started
         each, alone = 1e6 * added / size, 1e6 * plain / size
         _say(f"{size:>9,} memories: added at {each:.0f} µs each, FTS5 alone {alone:.0f} µs")
-        ours = _percentiles(partial(asker.recall, kind="fact"), questions)
-        _say(f"          recall          {ours}")
-        _say(f"          FTS5, any word  {_percentiles(floor.search, questions)}")
+        ours, theirs = (
+            _percentiles(partial(asker.recall, kind="fact"), questions),
+            _percentiles(floor.search, questions),
+        )
+        _say(f"          recall          {_told(ours)}")
+        _say(f"          FTS5, any word  {_told(theirs)}")
+        results[str(size)] = {"added, µs": each, "FTS5 added, µs": alone, "recall, ms": ours, "FTS5, ms": theirs}
         space.close()
+    return results
 
 
 class _Floor:
@@ -136,7 +178,11 @@ class _Floor:
         ).fetchall()
 
 
-def _percentiles(ask: Callable[[str], object], questions: Sequence[str]) -> str:
+def _told(figures: dict[str, float]) -> str:
+    return "   ".join(f"{name} {value:.2f}" for name, value in figures.items()) + " ms"
+
+
+def _percentiles(ask: Callable[[str], object], questions: Sequence[str]) -> dict[str, float]:
     for question in questions[:20]:
         ask(question)
     taken = []
@@ -145,8 +191,9 @@ def _percentiles(ask: Callable[[str], object], questions: Sequence[str]) -> str:
         ask(question)
         taken.append(1e3 * (time.process_time() - started))
     taken.sort()
-    at = {share: taken[min(len(taken) - 1, int(share * len(taken)))] for share in (0.5, 0.95, 0.99)}
-    return f"p50 {at[0.5]:.2f}   p95 {at[0.95]:.2f}   p99 {at[0.99]:.2f}   max {taken[-1]:.2f} ms"
+    shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+    found = {name: taken[min(len(taken) - 1, int(share * len(taken)))] for name, share in shares.items()}
+    return {**found, "max": taken[-1]}
 
 
 def _say(line: str) -> None:
@@ -161,11 +208,19 @@ def main() -> None:
     good = parts.add_parser("quality")
     good.add_argument("path")
     good.add_argument("units", nargs="*", default=["turn", "fact", "session"])
+    good.add_argument("--embedder", choices=["none", "minilm", "words", "random"], default="none")
+    parser.add_argument("--json", help="a file whose figures under the part's and the embedder's name are replaced")
     chosen = parser.parse_args()
+    name, figures = chosen.part, {}
     if chosen.part == "speed":
-        speed(chosen.sizes)
+        figures = speed(chosen.sizes)
     else:
-        quality(chosen.path, chosen.units)
+        name += f", embedder {chosen.embedder}"
+        figures = quality(chosen.path, chosen.units, _embedder(chosen.embedder))
+    if chosen.json:
+        file = Path(chosen.json)
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        file.write_text(json.dumps({**known, name: figures}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from engram_core.projections.nearness import Near
 __all__ = ["Meaning"]
 
 _FEW: Final = 8  # fewer texts than this have no spread to speak of
-_BELIEF: Final = 2.0  # a model is believed in full from half a standard deviation above chance
+_BELIEF: Final = 2.5  # a model is believed in full from 0.4 standard deviations above chance
 
 
 class Meaning:

@@ -187,6 +187,7 @@ class RecallPolicy:
             d steps away counts context^d. In [0, 1].
         reach: Steps in a session that context reaches.
         named: Share added when the question names the entity that a memory is linked to.
+        dated: Share added when the question names the date of a memory: when its episode happened, else when it began.
         lexical, semantic: Weights of the two halves where an embedder is given.
         freshness, importance, confidence: Weights of the terms beside the match, each in [0, 1].
         stale: What a stale memory loses, in [0, 1].
@@ -205,8 +206,9 @@ class RecallPolicy:
     context: float = field(default=0.5, metadata=_UNIT)
     reach: int = 2
     named: float = 0.6
-    lexical: float = field(default=0.6, metadata=_UNIT)
-    semantic: float = field(default=0.4, metadata=_UNIT)
+    dated: float = 0.6
+    lexical: float = field(default=0.75, metadata=_UNIT)
+    semantic: float = field(default=0.25, metadata=_UNIT)
     freshness: float = field(default=0.02, metadata=_UNIT)
     importance: float = field(default=0.02, metadata=_UNIT)
     confidence: float = field(default=0.02, metadata=_UNIT)

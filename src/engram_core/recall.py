@@ -25,6 +25,7 @@ from attrs import field, frozen
 
 from engram_core.analysis import Question, question
 from engram_core.meaning import Meaning
+from engram_core.moments import Moment, moments
 from engram_core.policy import RecallPolicy
 from engram_core.projections.lanes import VisibleTexts
 from engram_core.projections.nearness import Near
@@ -34,6 +35,7 @@ __all__ = ["Ranked", "Scope", "Signals", "ranked"]
 
 _MANY_NAMED: Final = 32  # a question that names more entities than this names none
 _JUDGES: Final = 10  # the best matches of the words by which a model is judged
+_ROUNDING: Final = 1e-9
 _FAR: Final = 5  # for want of candidates a list is read that is up to so many times longer than the postings
 
 
@@ -63,6 +65,7 @@ class Scope:
         admit: Of the memories with these keys a row each that passes audience, status, time and filters: first its
             key and its id, then whatever `weigh` needs.
         weigh: What stands beside the match, from such a row.
+        at: When it happened, from such a row, in microseconds since 1970; None: nobody knows.
         readable: SQL over columns lane and audience of a row `{row}`: the viewer may read it; empty: he may read all.
         still: For a past view, SQL over a present row `{row}` of `memories`: he may read it today as well.
         position: The known position of a past view; None: the present.
@@ -71,6 +74,7 @@ class Scope:
 
     admit: Callable[[Sequence[int]], Iterable[Sequence[Any]]]
     weigh: Callable[[Sequence[Any]], Signals]
+    at: Callable[[Sequence[Any]], int] | None = None
     readable: str = ""
     still: str = ""
     position: int | None = None
@@ -98,16 +102,17 @@ class _Weights(NamedTuple):
 class _Candidate:
     """What is known of one memory while it is ranked."""
 
-    __slots__ = ("base", "context", "named", "row")
+    __slots__ = ("base", "context", "dated", "named", "row")
 
     def __init__(self, row: Sequence[Any], base: float) -> None:
         self.row = row
         self.base = base
         self.context = 0.0
         self.named = 0.0
+        self.dated = 0.0
 
     def order(self) -> tuple[float, str]:
-        return (-(self.base + self.context) * (1.0 + self.named), self.row[1])
+        return (-(self.base + self.context) * (1.0 + self.named) * (1.0 + self.dated), self.row[1])
 
 
 def ranked(
@@ -150,15 +155,19 @@ def ranked(
     depth = max(policy.depth, limit)
     candidates = _admitted(scores, scope, 2 * depth) if scores else {}
     entities = texts.with_merged(_named(texts, asked)) if policy.named else {}
-    _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=1.0 + policy.named * bool(entities))
-    _mark_named(texts, candidates, entities, policy, depth=depth)
+    dates = moments(text) if policy.dated and scope.at else ()
+    gain = (1.0 + policy.named * bool(entities)) * (1.0 + policy.dated * bool(dates))
+    _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=gain)
+    _mark_named(texts, candidates, entities, policy, depth=depth, gain=gain)
+    _mark_dated(candidates.values(), dates, scope, policy)
     best = sorted(candidates.values(), key=_Candidate.order)[:depth]
     if meaning is None:
-        return _judged(texts, best, asked, weights, None, scope, policy)[:limit]
+        return _judged(texts, best, asked, weights, None, scope, policy, limit)
     best += _near(meaning, best, candidates, scope, depth)
-    _mark_named(texts, {one.row[0]: one for one in best}, entities, policy, depth=len(best))
+    _mark_named(texts, {one.row[0]: one for one in best}, entities, policy, depth=len(best), gain=gain)
+    _mark_dated(best, dates, scope, policy)
     meant = _Meant(meaning, _meant(texts, best, meaning, policy))
-    return _judged(texts, best, asked, weights, meant, scope, policy)[:limit]
+    return _judged(texts, best, asked, weights, meant, scope, policy, limit)
 
 
 def _near(
@@ -202,7 +211,7 @@ def _meant(texts: VisibleTexts, best: Sequence[_Candidate], meaning: Meaning, po
     for key, neighbour, part in lent:
         found[key] += part * shares.get(neighbour, 0.0)
     for one in best:
-        found[one.row[0]] *= 1.0 + one.named
+        found[one.row[0]] *= (1.0 + one.named) * (1.0 + one.dated)
     top = max(found.values(), default=0.0)
     return {key: value / top for key, value in found.items()} if top else found
 
@@ -282,24 +291,27 @@ def _lend_context(
         return
     strong = sorted(candidates, key=lambda key: (-candidates[key].base, -key))[:depth]
     lent: dict[str, float] = {}
+    held = lent.get
+    shares = [policy.context**step for step in range(1, policy.reach + 1)]
     for key, earlier, later in texts.around(strong, policy.reach):
         base = candidates[key].base
         for side in (earlier, later):
-            for step, document in enumerate(side, start=1):
-                lent[document] = lent.get(document, 0.0) + base * policy.context**step
-    outside: dict[int, float] = {}
+            for document, share in zip(side, shares, strict=False):
+                lent[document] = held(document, 0.0) + base * share
+    outside: dict[int, tuple[float, float]] = {}
     for document, context in lent.items():
-        candidate = candidates.get(int(document[:-1]))
+        key = int(document[:-1])
+        candidate = candidates.get(key)
         if candidate:
             candidate.context = context
         else:
-            outside[int(document[:-1])] = scores.get(document, 0.0)
+            outside[key] = scores.get(document, 0.0), context
     least = _least(candidates, depth)
-    contexts = {int(document[:-1]): context for document, context in lent.items()}
-    within = sorted(key for key, base in outside.items() if (base + contexts[key]) * gain >= least)
+    within = sorted(key for key, (base, context) in outside.items() if (base + context) * gain >= least)
     for row in scope.admit(within) if within else ():
-        candidates[row[0]] = _Candidate(row, outside[row[0]])
-        candidates[row[0]].context = contexts[row[0]]
+        base, context = outside[row[0]]
+        candidates[row[0]] = _Candidate(row, base)
+        candidates[row[0]].context = context
 
 
 def _mark_named(
@@ -309,14 +321,24 @@ def _mark_named(
     policy: RecallPolicy,
     *,
     depth: int,
+    gain: float,
 ) -> None:
     """Marks what is linked to an entity that the question names, where that can bring it among the best."""
     if not entities:
         return
-    gain, least = 1.0 + policy.named, _least(candidates, depth)
+    least = _least(candidates, depth)
     within = [key for key, one in candidates.items() if (one.base + one.context) * gain >= least]
     for key, entity in texts.linked(within, entities):
         candidates[key].named = max(candidates[key].named, policy.named * entities[entity])
+
+
+def _mark_dated(candidates: Iterable[_Candidate], dates: Sequence[Moment], scope: Scope, policy: RecallPolicy) -> None:
+    """Marks what happened when the question says."""
+    if not dates or scope.at is None:
+        return
+    for one in candidates:
+        at = scope.at(one.row)
+        one.dated = policy.dated * max(date.nearness(at) for date in dates)
 
 
 def _least(candidates: dict[int, _Candidate], depth: int) -> float:
@@ -354,8 +376,9 @@ def _judged(
     meant: _Meant | None,
     scope: Scope,
     policy: RecallPolicy,
+    limit: int,
 ) -> list[Ranked]:
-    """The final order: every part of every score."""
+    """The final order: every part of every score of the first so many."""
     found = texts.terms([one.row[0] for one in best])
     matches = []
     for one in best:
@@ -364,6 +387,8 @@ def _judged(
             parts.append(("session", one.context))
         if one.named:
             parts.append(("named", sum(value for _, value in parts) * one.named))
+        if one.dated:
+            parts.append(("dated", sum(value for _, value in parts) * one.dated))
         matches.append(parts)
     sums = [sum(value for _, value in parts) for parts in matches]
     top = max(sums, default=0.0)
@@ -373,13 +398,20 @@ def _judged(
         spoken = nlargest(_JUDGES, (one for one in zip(sums, (one.row[0] for one in best), strict=True) if one[0]))
         nearness = policy.semantic / whole * meant.meaning.trust([key for _, key in spoken])
         scale *= policy.lexical / whole
-    hits = []
+    rated = []
     for one, match in zip(best, matches, strict=True):
         parts = [(name, value * scale) for name, value in match]
         if meant is not None and nearness and (share := meant.shares[one.row[0]]):
             parts.append(("meaning", nearness * share))
-        if not parts:
-            continue
+        if parts:
+            rated.append((sum(value for _, value in parts), one, parts))
+    beside = policy.freshness + policy.importance + policy.confidence + policy.stale
+    reached = nlargest(limit, (value for value, _, _ in rated))
+    least = reached[-1] - beside - _ROUNDING if len(reached) == limit else -math.inf
+    hits = []
+    for value, one, parts in rated:
+        if value < least:
+            continue  # nothing beside the match can bring it among the first
         signals = scope.weigh(one.row)
         parts.append(("freshness", policy.freshness * signals.freshness))
         parts.append(("importance", policy.importance * signals.importance))
@@ -387,7 +419,7 @@ def _judged(
         if signals.stale:
             parts.append(("stale", -policy.stale))
         hits.append(Ranked(one.row[0], one.row[1], sum(value for _, value in parts), tuple(parts)))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
 def _match_parts(terms: str, asked: Question, weights: _Weights, policy: RecallPolicy) -> list[tuple[str, float]]:

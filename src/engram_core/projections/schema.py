@@ -120,6 +120,7 @@ _INDEXES: Final = (
     "CREATE INDEX {p}settled_other ON {p}settled (other, one)",
     "CREATE INDEX {p}past_memories_id ON {p}past_memories (id)",
     "CREATE INDEX {p}past_memories_end ON {p}past_memories (to_position)",
+    "CREATE INDEX {p}past_memories_merged ON {p}past_memories (merged_into) WHERE merged_into IS NOT NULL",
     "CREATE INDEX {p}past_links_end ON {p}past_links (to_position)",
     "CREATE INDEX {p}past_links_source ON {p}past_links (source)",
     "CREATE INDEX {p}past_links_target ON {p}past_links (target)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from engram_core.confidence import faded
@@ -20,7 +21,7 @@ __all__ = ["recalled"]
 
 _ROW: Final = (
     "m.key, m.id, m.kind, m.confidence, m.created_at, m.confirmed_at, m.stale_at, m.pinned, m.user_weight,"
-    " m.evidence_count"
+    " m.evidence_count, coalesce(m.happened_from, m.created_at)"
 )
 
 
@@ -48,6 +49,7 @@ def recalled(
     scope = Scope(
         admit=_Admission(snapshot, condition),
         weigh=_Weighing(snapshot),
+        at=itemgetter(-1),
         readable="" if snapshot.sees_all else sql.audience("{row}"),
         still=still,
         position=snapshot.parameters["known"],
@@ -88,24 +90,28 @@ class _Weighing:
         self._library = snapshot.library
         self._point = snapshot.point
         self._now: int = snapshot.parameters["now"]
+        self._importance: dict[tuple[Any, ...], float] = {}
 
     def __call__(self, row: Sequence[Any]) -> Signals:
-        _, _, kind, confidence, created_at, confirmed_at, stale_at, pinned, user_weight, evidences = row
+        _, _, kind, confidence, created_at, confirmed_at, stale_at, pinned, user_weight, evidences, _ = row
         policy = self._library.policy
         decay = decay_of(kind, policy, self._library.kinds)
-        standing = Standing(
-            created_at=self._point.now,
-            recorded_at=self._point.now,
-            confidence=0.0,
-            evidences=evidences,
-            is_pinned=bool(pinned),
-            user_weight=user_weight,
-        )
+        matters = self._importance.get(signs := (kind, pinned, user_weight, evidences))
+        if matters is None:
+            standing = Standing(
+                created_at=self._point.now,
+                recorded_at=self._point.now,
+                confidence=0.0,
+                evidences=evidences,
+                is_pinned=bool(pinned),
+                user_weight=user_weight,
+            )
+            matters = self._importance[signs] = importance_score(standing, policy, decay)
         since = created_at if confirmed_at is None else confirmed_at
         latest = max(created_at, since)
         return Signals(
             freshness=faded(1.0, max(0, self._now - latest), policy.recall.fresh_half_life_days),
-            importance=importance_score(standing, policy, decay),
+            importance=matters,
             confidence=faded(confidence, max(0, self._now - since), decay.half_life_days),
             stale=stale_at is not None and stale_at <= self._now,
         )
