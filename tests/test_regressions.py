@@ -120,3 +120,16 @@ def test_pages_of_a_pinned_view_go_on_after_a_write(space: MemorySpace) -> None:
         again = view.find(order="importance", limit=2, status=None)
         assert (page.items, page.next) == (again.items, again.next)
         assert 1 == len(view.find(order="importance", limit=2, status=None, after=page.next))
+
+
+def test_a_proposal_of_erased_text_is_open_in_no_past(space: MemorySpace) -> None:
+    """The queue of a past view is that of the log as it stands today."""
+    ann, bot = (space.session(actor, record=False) for actor in (user("ann"), assistant("bot")))
+    proposed = bot.remember(Fact("oolong"))
+    then = ann.as_of(known_at=CLOCK.now())
+    assert ["proposal"] == [row.reason for row in then.reviews()]
+    assert proposed.proposal_id is not None
+    approved = ann.approve(proposed.proposal_id)
+    ann.erase(approved)
+    assert () == then.reviews().items
+    assert () == then.proposals().items

@@ -115,6 +115,8 @@ def _proposals(snapshot: Snapshot) -> Iterator[_Case]:
     rows = snapshot.all(
         "SELECT p.id, p.author, p.opened_at, (SELECT count(*) FROM drafts d WHERE d.proposal = p.id) FROM proposals p"
         " WHERE p.position <= :upto AND (p.closed_position IS NULL OR p.closed_position > :upto)"
+        # One of which every draft was erased since was open in no past that can still be read.
+        " AND EXISTS (SELECT 1 FROM drafts d WHERE d.proposal = p.id AND d.digest IS NOT NULL)"
         " AND (:everybody OR p.author = :viewer)",
         {"upto": snapshot.known, "everybody": is_user},
     )
