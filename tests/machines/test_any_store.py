@@ -15,7 +15,9 @@ from engram_core.stores import InMemoryStore
 from engram_core.testing import FrozenClock, memory_space_machine
 
 BRIEF = settings(max_examples=5, stateful_step_count=20, deadline=None)
-HUNT = settings(max_examples=10, phases=[Phase.generate], database=None, print_blob=False, deadline=None)
+HUNT = settings(
+    max_examples=10, stateful_step_count=10, phases=[Phase.generate], database=None, print_blob=False, deadline=None
+)
 
 
 class Minimal:

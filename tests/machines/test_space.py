@@ -180,7 +180,7 @@ def naive_machine(directory: Path) -> type[NaiveMachine]:
     return Machine
 
 
-BRIEF = settings(max_examples=20, stateful_step_count=25, deadline=None)
+BRIEF = settings(max_examples=12, stateful_step_count=20, deadline=None)
 SOAK = settings(max_examples=2_000, stateful_step_count=50, deadline=None)
 
 
