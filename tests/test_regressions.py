@@ -133,3 +133,19 @@ def test_a_proposal_of_erased_text_is_open_in_no_past(space: MemorySpace) -> Non
     ann.erase(approved)
     assert () == then.reviews().items
     assert () == then.proposals().items
+
+
+@pytest.mark.parametrize("leaves", ["delete", "erase"])
+def test_what_is_gone_is_told_alike_whatever_was_written_since(space: MemorySpace, leaves: str) -> None:
+    """A view pinned to the head reads as the present does, before and after something else is written."""
+    ann, bot = (space.session(actor, record=False) for actor in (user("ann"), assistant("bot")))
+    ground = ann.remember(Fact("ground"))
+    rests = ann.remember(Fact("rests"), links=[("derived_from", ground)])
+    getattr(ann, leaves)(ground)
+    for reader in (ann, bot):
+        present = (reader.get(rests), reader.reviews().items)
+        view = reader.as_of(known_at=CLOCK.now())
+        assert present == (view.get(rests), view.reviews().items)
+        ann.remember(Fact(f"for {leaves}, unseen by {reader._viewer}"), visibility=private())
+        assert present == (view.get(rests), view.reviews().items)
+        assert view.get(rests).flags.undermined

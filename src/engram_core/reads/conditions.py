@@ -140,11 +140,11 @@ def _linked(made: _Compiling, relation: str, id: str, *, backwards: bool, symmet
             )
     ends = " UNION ".join(chosen)
     if made.snapshot.one("SELECT 1 FROM memories s WHERE s.merged_into IS NOT NULL LIMIT 1"):
-        readable = made.snapshot.sql.readable("s")
+        traced = made.snapshot.sql.traced("s")
         ends = (
             f"WITH RECURSIVE ends (key) AS (SELECT * FROM ({ends}) UNION"
             " SELECT v.key FROM ends JOIN memories s ON s.key = ends.key JOIN memories v ON v.id = s.merged_into"
-            f" WHERE s.merged_into IS NOT NULL AND {readable}) SELECT key FROM ends"
+            f" WHERE s.merged_into IS NOT NULL AND {traced}) SELECT key FROM ends"
         )
     return f"m.key IN ({ends}) AND m.key NOT IN (SELECT value FROM json_each({listed}))"
 

@@ -130,7 +130,7 @@ def _learn(snapshot: Snapshot, keys: Iterable[int], known: dict[int, _Ground]) -
     rows = snapshot.all(
         f"SELECT m.key, m.id, {sql.status('m')}, m.because, m.merged_into, m.confidence FROM memories m"
         " WHERE m.key IN (SELECT value FROM json_each(:keys))"
-        f" AND ((m.stored = 'erased' AND {sql.audience('m')}) OR {sql.readable('m')})",
+        f" AND {sql.traced('m')}",
         {"keys": listed},
     )
     doubted = [row[0] for row in rows if row[5] < snapshot.library.policy.review.low_confidence]

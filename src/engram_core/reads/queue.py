@@ -182,7 +182,7 @@ def _lapsed(snapshot: Snapshot) -> Iterator[_Case]:
         "SELECT m.key, n.id, n.stored, s.effective_at FROM supersessions s JOIN memories m ON m.key = s.old"
         f" JOIN memories n ON n.key = s.new WHERE s.effective_at <= :valid AND {sql.recallable('m')}"
         " AND n.stored IN ('deleted', 'erased', 'withdrawn') AND m.user_confirmed < n.from_position"
-        f" AND {sql.readable('n')} ORDER BY s.effective_at, n.id"
+        f" AND {sql.traced('n')} ORDER BY s.effective_at, n.id"
     )
     for key, id, stored, effective_at in rows:
         shown = id if snapshot.sees_all else None
@@ -221,7 +221,7 @@ def _dangling(snapshot: Snapshot) -> Iterator[_Case]:
     rows = snapshot.all(
         "SELECT l.source, l.relation, n.id, n.stored FROM links l JOIN memories m ON m.key = l.source JOIN memories n"
         f" ON n.key = l.target WHERE n.stored IN ('deleted', 'erased', 'withdrawn') AND n.merged_into IS NULL"
-        f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.readable('n')}"
+        f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.traced('n')}"
     )
     if snapshot.sees_all:
         rows += snapshot.all(

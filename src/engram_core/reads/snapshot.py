@@ -122,6 +122,15 @@ class Fragments:
             f" WHERE p.key = {alias}.key AND {self.still('p')}))"
         )
 
+    def traced(self, alias: str) -> str:
+        """As `readable`, and also what was gone already at the known position: what pointed to it still tells so."""
+        if not self._is_past:
+            return self.audience(alias)
+        return (
+            f"({self.audience(alias)} AND EXISTS (SELECT 1 FROM main.memories p WHERE p.key = {alias}.key"
+            f" AND ({self.still('p')} OR ({alias}.stored NOT IN {_LIVE} AND {self.audience('p')}))))"
+        )
+
     def still(self, alias: str) -> str:
         """Of a present row: past views show it; to users also what was deleted since, and erased ones to nobody."""
         stored = f"{alias}.stored <> 'erased'" if self._is_user else f"{alias}.stored IN {_LIVE}"

@@ -110,11 +110,11 @@ class Web:
         self._members.update((place, [(place, ids[place])]) for place in new)
         stands_for = {ids[place]: place for place in new}
         todo = list(stands_for)
-        readable = self._snapshot.sql.readable("s")
+        traced = self._snapshot.sql.traced("s")
         while todo:
             rows = self._snapshot.all(
                 "SELECT s.merged_into, s.key, s.id FROM memories s WHERE s.merged_into IS NOT NULL"
-                f" AND s.merged_into IN (SELECT value FROM json_each(:ids)) AND s.stored <> 'erased' AND {readable}",
+                f" AND s.merged_into IN (SELECT value FROM json_each(:ids)) AND s.stored <> 'erased' AND {traced}",
                 {"ids": json.dumps(todo)},
             )
             todo = []
@@ -190,7 +190,7 @@ class Web:
                 f"SELECT m.key, {sql.shown('m')}, (SELECT v.key FROM memories v WHERE v.id = m.merged_into)"
                 " FROM memories m"
                 " WHERE m.key IN (SELECT value FROM json_each(:keys))"
-                f" AND m.stored <> 'erased' AND {sql.readable('m')}",
+                f" AND m.stored <> 'erased' AND {sql.traced('m')}",
                 {"keys": json.dumps(sorted(todo))},
             )
             leads.update((key, survivor) for key, _, survivor in rows)
