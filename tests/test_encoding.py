@@ -412,3 +412,28 @@ def test_long_texts_are_put_to_a_model_in_passages() -> None:
     assert [2, 2, 2, 2, 1] == [len(part.splitlines()) for part in cut]
     assert "".join(lines.split()) == "".join("".join(cut).split())
     assert ("x" * 600, "x" * 400) == passages("x" * 1_000)
+
+
+def test_no_statement_walks_through_the_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version's vectors are found by its position, never by a range that the planner derives; new texts by theirs."""
+    pytest.importorskip("numpy")
+    seen: list[str] = []
+    with MemorySpace.in_memory(embedder=FakeEmbedder()) as space:
+        ann = filled(space)
+        space.flush()
+        ann.edit(ann.find(limit=1)[0], content="changed")
+        with space._engine.host.reading() as tx:
+            tx.set_trace_callback(seen.append)
+        ann.recall("harbour")
+        ann.as_of(known_at=datetime(2100, 1, 1, tzinfo=UTC)).recall("harbour")
+        monkeypatch.setattr("engram_core.projections.nearness._numpy", lambda: None)
+        ann.recall("harbour")
+        with space._engine.host.reading() as tx:
+            tx.set_trace_callback(None)
+            plans = {
+                (one, row[3]) for one in seen if "vectors v" in one for row in tx.execute(f"EXPLAIN QUERY PLAN {one}")
+            }
+    assert plans
+    ranges = [plan for plan in plans if "SEARCH v" in plan[1] and "from_position=?" not in plan[1]]
+    assert [] == ranges
+    assert not any(step.startswith("SCAN v") for _, step in plans)

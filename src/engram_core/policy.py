@@ -215,7 +215,7 @@ class RecallPolicy:
     stale: float = field(default=0.02, metadata=_UNIT)
     fresh_half_life_days: float = 30.0
     postings: int = 8_000
-    depth: int = 32
+    depth: int = 24
     terms: int = 64
     vector_megabytes: float = 512.0
 

@@ -138,7 +138,8 @@ class VisibleTexts:
             joins, condition = self._asked(when)
             yield from self.connection.execute(
                 f"SELECT t.key, v.vector FROM {table} t {joins} CROSS JOIN vectors v ON v.embedder = :embedder"
-                f" AND v.from_position = t.from_position WHERE t.from_position <= :done AND {condition or 1}",
+                # the plus keeps SQLite from deriving a range of v from that of t
+                f" AND v.from_position = +t.from_position WHERE t.from_position <= :done AND {condition or 1}",
                 {**self._parameters, "embedder": embedder, "done": done},
             )
 
@@ -189,10 +190,16 @@ class VisibleTexts:
     def around(self, keys: Sequence[int], reach: int) -> list[tuple[int, list[str], list[str]]]:
         """What was stored in the same session before and after each memory, nearest first, numbered as in `places`."""
         near = (
-            "(SELECT group_concat(document) FROM (SELECT {document} AS document FROM main.memories m"
+            "(SELECT group_concat(document) FROM (SELECT {document} AS document FROM main.memories m {joins}"
             " WHERE m.session = o.session AND m.key {side} o.key AND {seen} ORDER BY m.key {order} LIMIT {reach}))"
         )
-        shared = {"document": self._document("m"), "seen": self._seen("m"), "reach": reach}
+        shared: dict[str, Any] = {"reach": reach}
+        if self._position is None:
+            shared["joins"] = "CROSS JOIN texts t ON t.key = m.key"
+            shared["document"] = "t.key * 10 + t.document % 10"
+            shared["seen"] = self._readable.format(row="t") or "1"
+        else:
+            shared |= {"joins": "", "document": self._document("m"), "seen": self._seen("m")}
         before = near.format(side="<", order="DESC", **shared)
         after = near.format(side=">", order="ASC", **shared)
         found = self.rows(

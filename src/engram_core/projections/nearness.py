@@ -189,15 +189,16 @@ class _Matrix:
     def _begin(self, connection: sqlite3.Connection, upto: int, most: float) -> bool:
         select = (
             "SELECT t.key, t.from_position, {to}, t.lane, t.audience, v.vector FROM {table} t CROSS JOIN vectors v"
-            " ON v.embedder = :number AND v.from_position = t.from_position WHERE {when} ORDER BY t.key, v.part"
+            # the plus keeps SQLite from deriving a range of v from that of t, which it would prefer to the equality
+            " ON v.embedder = :number AND v.from_position = +t.from_position WHERE {when} ORDER BY {order}, v.part"
         )
         parameters = {"number": self.embedder.number, "after": self._began, "upto": upto}
         size = 2 * self.embedder.dimension
-        for table, to, when in (
-            ("texts", str(_OPEN), "t.from_position > :after AND t.from_position <= :upto"),
-            ("past_texts", "t.to_position", "t.to_position > :after AND t.from_position <= :upto"),
+        for table, order, to, when in (
+            ("texts", "t.from_position", str(_OPEN), "t.from_position > :after AND t.from_position <= :upto"),
+            ("past_texts", "t.to_position", "t.to_position", "t.to_position > :after AND t.from_position <= :upto"),
         ):
-            found = connection.execute(select.format(table=table, to=to, when=when), parameters)
+            found = connection.execute(select.format(table=table, order=order, to=to, when=when), parameters)
             while page := found.fetchmany(_PAGE):
                 fresh = [row for row in page if len(row[5]) == size and not self._knows(row[1])]
                 if fresh and not self._add(fresh, most):

@@ -132,10 +132,10 @@ def waiting(tx: sqlite3.Connection, embedder: Stored) -> list[Version]:
     rows = tx.execute(
         f"SELECT t.key, t.from_position FROM texts t WHERE t.from_position > :done AND {without}"
         " UNION ALL"
-        f" SELECT t.key, t.from_position FROM past_texts t WHERE t.to_position > :done AND {without} ORDER BY 1, 2",
+        f" SELECT t.key, t.from_position FROM past_texts t WHERE t.to_position > :done AND {without}",
         {"number": embedder.number, "done": embedder.done},
     )
-    return [Version(*row) for row in rows]
+    return sorted(Version(*row) for row in rows)
 
 
 def put_vectors(tx: sqlite3.Connection, embedder: Stored, vectors: Mapping[Version, Sequence[Sequence[float]]]) -> None:
