@@ -12,7 +12,7 @@ from benchmarks.measuring import Row, compare, percentile
 from benchmarks.world import World
 from engram_core import MemorySpace, user
 from engram_core.analysis import STOP_WORDS
-from engram_core.state import fold
+from engram_core.folding import fold
 
 __all__ = ["as_of", "find", "load", "opening", "read_log", "recall"]
 

@@ -136,7 +136,7 @@ def test_trusted_assistants_create() -> None:
         (Tag("a", ("x",), ("y",)), {"tag", "untag"}),
         (Restore("a", standard()), {"restore", "lifetime"}),
     ],
-    ids=repr,
+    ids=lambda value: repr(sorted(value) if isinstance(value, set) else value),
 )
 def test_a_command_needs_a_permission_for_each_thing_it_does(command: Any, wanted: set[str]) -> None:
     """All of them, or it waits."""

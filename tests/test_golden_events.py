@@ -22,10 +22,10 @@ import pytest
 from engram_core.codec import VERSIONS, EventCodec
 from engram_core.commands import COMMANDS
 from engram_core.events import EVENTS, Event, MemoryTagged, RecordedEvent
+from engram_core.folding import fold
 from engram_core.kinds import KINDS
 from engram_core.ports import Recorded
 from engram_core.proposal import fold_proposal
-from engram_core.state import fold
 from engram_core.testing import encoded, recorded_event
 from engram_core.values import assistant
 

@@ -46,12 +46,14 @@ from engram_core.events import (
     MemoryReverted,
     RecordedEvent,
 )
+from engram_core.folding import evolve
 from engram_core.kinds import KINDS, Person
 from engram_core.legality import LEGAL
 from engram_core.memory import memory_decider
-from engram_core.state import TOUCHES, Life, MemoryState, evolve, groups_touched
+from engram_core.state import Life, MemoryState
 from engram_core.testing import Scenario, happened, memory_created, strategies
 from engram_core.testing.scenario import START
+from engram_core.touching import TOUCHES, groups_touched
 from engram_core.values import EvidenceRef, Link, permanent, private
 from engram_core.vocab import ArchiveReason, FieldGroup, Relation, StoredStatus
 

@@ -14,10 +14,11 @@ from engram_core.commands import COMMANDS, Command, Edit, Remember
 from engram_core.decider import Context
 from engram_core.errors import EngramError, NotFoundError, RejectedError
 from engram_core.events import RecordedEvent
+from engram_core.folding import fold
 from engram_core.kinds import KINDS, Fact
 from engram_core.memory import Known, decide, memory_decider
 from engram_core.policy import ActorWeights, Policy
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 from engram_core.testing import Scenario, memory_created, recorded_event, strategies
 from engram_core.testing.scenario import START
 from engram_core.vocab import ActorKind, Relation

@@ -27,8 +27,9 @@ from engram_core.events import (
     RecordedEvent,
     UnknownEvent,
 )
+from engram_core.folding import dispute_key, evolve, fold
 from engram_core.kinds import KINDS, Fact, Person
-from engram_core.state import Absorbed, MemoryState, Text, dispute_key, evolve, fold
+from engram_core.state import Absorbed, MemoryState, Text
 from engram_core.testing import Scenario, happened, memory_created, strategies
 from engram_core.testing.scenario import START
 from engram_core.values import EvidenceRef, Link, assistant, private, restricted, user

@@ -14,6 +14,7 @@ from engram_core.codec import EventCodec
 from engram_core.commands import Command
 from engram_core.decider import Context
 from engram_core.events import RecordedEvent
+from engram_core.folding import fold
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author, Log
 from engram_core.policy import Limits, Policy
@@ -25,7 +26,7 @@ from engram_core.projections.rows import Transition
 from engram_core.projections.running import Following
 from engram_core.proposal import Proposal, fold_proposal, proposal_stream
 from engram_core.receipts import Receipt
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 from engram_core.states import StateCache
 from engram_core.values import checked_instant
 

@@ -49,6 +49,7 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
+from engram_core.folding import fold
 from engram_core.legality import LEGAL
 from engram_core.lifecycle import decay_of, is_expired
 from engram_core.log import Author
@@ -64,7 +65,8 @@ from engram_core.proposal import (
 )
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.redaction import redacted_words
-from engram_core.state import MemoryState, fold, groups_touched
+from engram_core.state import MemoryState
+from engram_core.touching import groups_touched
 from engram_core.values import EvidenceRef
 from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work

@@ -82,12 +82,13 @@ from engram_core.events import (
     MemoryVisibilityChanged,
     RecordedEvent,
 )
+from engram_core.folding import dispute_key, evolve, fold
 from engram_core.kinds import KindRegistry
 from engram_core.kinds.relations import RELATIONS
 from engram_core.legality import LEGAL
 from engram_core.lifecycle import decay_of, is_expired
 from engram_core.policy import number_problem
-from engram_core.state import MemoryState, dispute_key, evolve, fold
+from engram_core.state import MemoryState
 from engram_core.values import UNSET, EvidenceRef, Link, Validity
 from engram_core.vocab import ActorKind, ArchiveReason, Relation, StoredStatus
 

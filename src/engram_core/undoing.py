@@ -26,11 +26,13 @@ from engram_core.events import (
     ProposalUndone,
     RecordedEvent,
 )
+from engram_core.folding import fold
 from engram_core.kinds.relations import RELATIONS
 from engram_core.log import Author
 from engram_core.proposal import is_proposal_stream
 from engram_core.receipts import Receipt
-from engram_core.state import TOUCHES, Life, MemoryState, fold, groups_touched
+from engram_core.state import Life, MemoryState
+from engram_core.touching import TOUCHES, groups_touched
 from engram_core.values import Link
 from engram_core.vocab import FieldGroup, ReceiptStatus, StoredStatus
 from engram_core.work import Work

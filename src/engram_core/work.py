@@ -27,13 +27,14 @@ from engram_core.core import Core
 from engram_core.decider import Change
 from engram_core.errors import ConcurrencyError, NotFoundError
 from engram_core.events import MemoriesAccessed, MemoryCreated, RecordedEvent
+from engram_core.folding import fold
 from engram_core.identity import fingerprint
 from engram_core.kinds.relations import RELATIONS
 from engram_core.legality import LEGAL
 from engram_core.log import Author, Decided, Written
 from engram_core.memory import Known
 from engram_core.projections.accesses import Reads
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 from engram_core.values import Actor, Link
 from engram_core.vocab import Relation
 

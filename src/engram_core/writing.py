@@ -14,12 +14,12 @@ from engram_core.core import Core, Request, Result
 from engram_core.decider import Change, Context
 from engram_core.errors import ConcurrencyError
 from engram_core.events import MemoryCreated, RecordedEvent
+from engram_core.folding import fold
 from engram_core.log import Written
 from engram_core.memory import decide
 from engram_core.projections.rows import Commit, Transition
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.similar import possible_conflicts, twin_of
-from engram_core.state import fold
 from engram_core.vocab import ReceiptStatus
 from engram_core.work import Work
 

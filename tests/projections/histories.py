@@ -30,11 +30,12 @@ from engram_core import (
     user,
 )
 from engram_core.errors import ConcurrencyError, NotFoundError, RejectedError
+from engram_core.folding import fold
 from engram_core.projections import schema, texts
 from engram_core.projections.indexing import text_of
 from engram_core.projections.replay import commits_of
 from engram_core.projections.rows import is_bare, is_memory_stream
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 from engram_core.stores.in_memory import InMemoryStore
 from engram_core.stores.sqlite import SqliteStore
 from engram_core.testing import FrozenClock, SequentialIds

@@ -10,6 +10,7 @@ from typing import Final
 
 from engram_core.codec import EventCodec
 from engram_core.errors import StoreReadOnly
+from engram_core.folding import fold
 from engram_core.kinds import KindRegistry
 from engram_core.policy import Limits, Policy
 from engram_core.ports import Projection
@@ -24,7 +25,7 @@ from engram_core.projections.rows import Commit, Rows, Transition, is_bare, is_m
 from engram_core.projections.running import Following, Parked, Runner
 from engram_core.projections.scores import recompute_scores
 from engram_core.projections.writer import RowWriter, forget_rows
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 
 __all__ = ["Progress", "ReadModel"]
 

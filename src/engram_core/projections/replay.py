@@ -8,9 +8,10 @@ from typing import Final
 
 from engram_core.codec import EventCodec
 from engram_core.events import RecordedEvent
+from engram_core.folding import fold
 from engram_core.ports import EventStore, Recorded
 from engram_core.projections.rows import Commit, Rows, Transition, is_memory_stream
-from engram_core.state import MemoryState, fold
+from engram_core.state import MemoryState
 
 __all__ = ["PAGE", "Replay", "commits_of"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from engram_core.events import MemoryContradicted
+from engram_core.folding import dispute_key, fold
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import Basis
-from engram_core.state import dispute_key, fold
 
 __all__ = ["disputed_sql", "disputes", "is_doubted", "undermined"]
 

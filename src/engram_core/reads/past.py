@@ -24,10 +24,11 @@ from engram_core.events import (
     RecordedEvent,
     UnknownEvent,
 )
+from engram_core.folding import evolve
 from engram_core.reads.memories import not_there
 from engram_core.reads.snapshot import Snapshot, can_exist
 from engram_core.results.accounts import HistoryRow
-from engram_core.state import MemoryState, evolve
+from engram_core.state import MemoryState
 from engram_core.values import UNSET, EvidenceRef, Lifetime, Link, Validity, Visibility
 from engram_core.vocab import FieldGroup
 

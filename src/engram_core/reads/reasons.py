@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from engram_core.events import MemoryContradicted, MemoryCreated, RecordedEvent
+from engram_core.folding import fold
 from engram_core.reads.disputes import disputes, undermined
 from engram_core.reads.memories import by_keys, memory
 from engram_core.reads.past import seen_events, states
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import BeliefChange, GivenEvidence, Why
 from engram_core.results.memory import Memory
-from engram_core.state import fold
 
 __all__ = ["why"]
 
