@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from math import isclose
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
-
-from attrs import NOTHING, fields, has
 
 from engram_core.decider import Change, Context, Decider
 from engram_core.errors import EngramError
@@ -16,7 +12,8 @@ from engram_core.events import Event, MemoryAbsorbed, RecordedEvent
 from engram_core.kinds import KINDS, KindRegistry
 from engram_core.memory import Known, memory_decider
 from engram_core.policy import Limits, Policy
-from engram_core.values import UNSET, Actor, user
+from engram_core.testing.differences import difference, equal, event_lines, field_lines, lines
+from engram_core.values import Actor, user
 
 if TYPE_CHECKING:
     from engram_core.session import Session
@@ -212,8 +209,8 @@ class Scenario(Generic[C, S]):
         """
         found = self.select(self.state, id or self.subject)
         actual = {name: _reached(found, name) for name in expected}
-        if not all(_equal(expected[name], actual[name]) for name in expected):
-            raise AssertionError(_difference("the state is another one", _fields(expected), _fields(actual)))
+        if not all(equal(expected[name], actual[name]) for name in expected):
+            raise AssertionError(difference("the state is another one", field_lines(expected), field_lines(actual)))
         return self
 
     def then_view(
@@ -229,7 +226,7 @@ class Scenario(Generic[C, S]):
         """
         actual = self._read(read, by or self.by, self._instant(at))
         if actual != expected:
-            raise AssertionError(_difference("another view", _lines(expected), _lines(actual)))
+            raise AssertionError(difference("another view", lines(expected), lines(actual)))
         return self
 
     def _read(self, read: Callable[[Session], T], by: Actor, at: datetime) -> T:
@@ -282,9 +279,9 @@ class Outcome(Generic[C, S]):
         wanted = [(entry.stream or self._subject(), entry.event) for entry in told]
         decided = [(change.stream, change.event) for change in self.changes]
         if len(wanted) != len(decided) or not all(
-            _equal(one, other) for one, other in zip(wanted, decided, strict=False)
+            equal(one, other) for one, other in zip(wanted, decided, strict=False)
         ):
-            raise AssertionError(_difference("other events were decided", _events(wanted), _events(decided)))
+            raise AssertionError(difference("other events were decided", event_lines(wanted), event_lines(decided)))
         return self
 
     def then_nothing(self) -> Outcome[C, S]:
@@ -300,15 +297,15 @@ class Outcome(Generic[C, S]):
         """
         if self.error is None:
             raise AssertionError(
-                _difference(
+                difference(
                     f"{self._command!r} was not refused",
                     [f"refused: {code}"],
-                    _events([(c.stream, c.event) for c in self.changes]) or ["nothing"],
+                    event_lines([(c.stream, c.event) for c in self.changes]) or ["nothing"],
                 )
             )
         if self.error.code != code or naming not in str(self.error):
             raise AssertionError(
-                _difference(
+                difference(
                     "it was refused for another reason",
                     [f"{code}: …{naming}…"],
                     [f"{self.error.code}: {self.error}"],
@@ -349,9 +346,6 @@ class Outcome(Generic[C, S]):
         return str(getattr(self._command, "memory_id", self.scenario.subject))
 
 
-# -- comparing and showing --------------------------------------------------------------------------
-
-
 def _memory(state: Any, id: str) -> Any:
     return state.memories.get(id) if isinstance(state, Known) else state
 
@@ -360,42 +354,3 @@ def _reached(found: Any, name: str) -> Any:
     for part in name.split("__"):
         found = getattr(found, part)
     return found
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Equality to which the last bits of a float do not count."""
-    if isinstance(one, float) and isinstance(other, float):
-        return isclose(one, other, rel_tol=0.0, abs_tol=1e-12)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(_equal(a, b) for a, b in zip(one, other, strict=True))
-    if has(type(one)) and type(one) is type(other):
-        return all(_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(type(one)))
-    return bool(one == other)
-
-
-def _difference(headline: str, expected: Iterable[str], actual: Iterable[str]) -> str:
-    lines = difflib.ndiff(list(expected), list(actual))
-    shown = [line for line in lines if not line.startswith("?")]
-    return "\n".join([f"{headline} (- expected, + actual)", *shown])
-
-
-def _events(pairs: Iterable[tuple[str, Event]]) -> list[str]:
-    return [line for stream, event in pairs for line in _told(stream, event)]
-
-
-def _told(stream: str, event: Event) -> Iterator[str]:
-    yield f"{type(event).__name__} in {stream}"
-    for attribute in fields(type(event)):
-        value, default = getattr(event, attribute.name), attribute.default
-        if value is not UNSET and (default is NOTHING or value != default):
-            yield f"    {attribute.name} = {value!r}"
-
-
-def _fields(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {value!r}" for name, value in values.items()]
-
-
-def _lines(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return _fields({str(key): item for key, item in value.items()})
-    return [repr(item) for item in value] if isinstance(value, list | tuple) else [repr(value)]
