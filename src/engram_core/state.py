@@ -12,15 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from engram_core.values import (
-    Actor,
-    EvidenceRef,
-    Lifetime,
-    Link,
-    Provenance,
-    Validity,
-    Visibility,
-)
+from engram_core.values import Actor, EvidenceRef, Lifetime, Link, Provenance, Validity, Visibility
 from engram_core.vocab import ArchiveReason, FieldGroup, StoredStatus
 
 __all__ = [
