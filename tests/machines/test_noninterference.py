@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -16,12 +16,10 @@ from engram_core.testing import FrozenClock
 from engram_core.testing.steps import BOT, FIRST, OTHER, START, STEPS, Step, any_step, named, placed
 from engram_core.values import Actor
 from engram_core.view import View
+from tests.everything import diffs, everything, laid_open, told
 
 ANN = user("ann")
 HIDDEN = 0x900
-ORDERS = ("created_at", "updated_at", "occurred_at", "last_confirmed_at", "confidence", "importance", "title", "kind")
-QUESTIONS = ("oolong tea", "Alice Al", "Oslo", "more narrative", "secret")
-LINES = ("oolong", "kind:person", "is:active tag:a")
 POLICIES = (ApprovalPolicy.review_all(), ApprovalPolicy.trust_assistants())
 
 # What happens to hidden memories without touching the stream of any other.
@@ -47,45 +45,6 @@ class Ids:
         return f"{self.command:08x}-0000-7000-8000-{self.drawn:012x}"
 
 
-def told(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What comes of a call, as text: the answer, or the error with all that it says."""
-    try:
-        return repr(call(*args, **options))
-    except EngramError as error:
-        return type(error).__name__, str(error), repr(error.fields)
-
-
-def reads(view: View, ids: list[str]) -> Iterator[tuple[str, Any]]:
-    """Everything that can be read, by what was asked."""
-    for order in ORDERS:
-        page = view.find(order=order, limit=2, status=None, descending=order == "title")
-        yield f"find by {order}", repr(page)
-        yield (
-            f"go on by {order}",
-            told(view.find, order=order, limit=2, status=None, descending=order == "title", after=page.next),
-        )
-    for filters in ({}, {"status": ("archived", "superseded", "expired")}, {"tags": ["b"]}, {"kind": "person"}):
-        yield f"count {filters}", view.count(**filters)
-    yield "all", [(m, repr(m), m.importance, m.flags, m.links, m.source) for m in view.find_all(status=None)]
-    yield "tags", view.tags()
-    yield "stats", repr(view.stats())
-    yield "timeline", repr(view.timeline(START - timedelta(days=600), START + timedelta(days=600)))
-    yield "reviews", repr(view.reviews(limit=100))
-    yield "some reviews", repr(view.reviews(limit=1))
-    yield "proposals", repr(view.proposals(status=None))
-    yield "a proposal", repr(view.proposals(status=None, limit=1))
-    for question in QUESTIONS:
-        yield f"recall {question}", [(repr(hit), hit.score, hit.explanation) for hit in view.recall(question)]
-    for line in LINES:
-        yield f"search {line}", told(view.search, line)
-    for id in ids:
-        for name in ("get", "neighbours", "history", "why", "explain", "scores", "accesses", "subgraph"):
-            yield f"{name} {id}", told(getattr(view, name), id)
-        yield f"far from {id}", told(view.neighbours, id, depth=3)
-        yield f"path to {id}", told(view.path, ids[0], id)
-        yield f"about {id}", told(view.find, about=id)
-
-
 class NoninterferenceMachine(RuleBasedStateMachine):
     """Leads the same life in two spaces; in one of them, hidden things happen in between."""
 
@@ -100,6 +59,8 @@ class NoninterferenceMachine(RuleBasedStateMachine):
         self.hidden: list[str] = []
         self.batches: list[str] = []
         self.proposals: list[str] = []
+        self.secrets: dict[str, list[str]] = {"batch": [], "proposal": []}
+        self.instants = [START]
         self.commands = 0
         for step in (*FIRST, *first):
             self.happen(ANN, step)
@@ -107,8 +68,9 @@ class NoninterferenceMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if hasattr(self, "plain"):
-                self.compare(hours=0)
-                self.compare(hours=1)
+                self.compare(hours=0, days=None)
+                self.compare(hours=1, days=None)
+                self.changes()
         finally:
             for space in (self.plain, self.rich) if hasattr(self, "plain") else ():
                 space.close()
@@ -177,6 +139,48 @@ class NoninterferenceMachine(RuleBasedStateMachine):
     def wait(self, days: float) -> None:
         self.clock.move(days=days)
 
+    @rule(
+        verb=st.sampled_from(("undo", "redo", "withdraw", "rebase", "approve", "reject", "erase", "quarantine")),
+        back=st.integers(0, 3),
+        own=st.booleans(),
+    )
+    def overreach(self, verb: str, back: int, own: bool) -> None:
+        """The assistant tries what it may not do, also to what it can only have guessed."""
+        if verb in ("undo", "redo"):
+            known = self.batches if own else self.secrets["batch"]
+        elif verb == "erase":
+            known = self.shared if own else self.hidden
+        elif verb == "quarantine":
+            known = ["s"]
+        else:
+            known = self.proposals if own else self.secrets["proposal"]
+        if not known:
+            return
+        target = known[-1 - back % len(known)]
+        if verb == "quarantine":
+            self.both(BOT, lambda session: session.quarantine(session_id=target))
+        else:
+            self.both(BOT, lambda session: getattr(session, verb)(target))
+
+    @rule(steps=st.lists(any_step, min_size=1, max_size=2), how=st.sampled_from(("preview", "preview", "batch")))
+    def block(self, steps: list[Step], how: str) -> None:
+        """The assistant rehearses some steps, or asks for them all at once; it is told the same in both spaces."""
+        known = self.shared + [named(HIDDEN + n) for n in range(1, 4)]
+
+        def call(session: Session) -> Any:
+            with getattr(session, how)() as recorder:
+                for step in steps:
+                    verb, args, options = placed(step, known)
+                    getattr(recorder, verb)(*args, **options)
+            return (
+                recorder.receipts,
+                recorder.receipt,
+                getattr(recorder, "events", ()),
+                getattr(recorder, "reviews", ()),
+            )
+
+        self.both(BOT, call)
+
     # -- what happens in one ----------------------------------------------------------------------------
 
     def secretly(self, actor: Actor, call: Callable[[Session], Any]) -> Any:
@@ -198,6 +202,7 @@ class NoninterferenceMachine(RuleBasedStateMachine):
         made = self.secretly(ANN, lambda session: session.remember(*args, **options))
         if made is not None and made.status == "created":
             self.hidden.append(id)
+            self.secrets["batch"].append(made.batch_id)
 
     @precondition(lambda self: self.hidden)
     @rule(step=own)
@@ -233,6 +238,8 @@ class NoninterferenceMachine(RuleBasedStateMachine):
             return draft.receipt
 
         receipt = self.secretly(OTHER, call)
+        if receipt is not None and receipt.proposal_id is not None:
+            self.secrets["proposal"].append(receipt.proposal_id)
         if verb is not None and receipt is not None and receipt.proposal_id is not None:
             by = OTHER if verb == "withdraw" else ANN
             self.secretly(by, lambda session: getattr(session, verb)(receipt.proposal_id))
@@ -245,16 +252,31 @@ class NoninterferenceMachine(RuleBasedStateMachine):
 
     # -- what is read -----------------------------------------------------------------------------------
 
-    @rule(hours=st.sampled_from((0, 0, 1, 30)))
-    def compare(self, hours: int) -> None:
-        """All that the assistant reads, now or as of some time ago."""
+    @rule(hours=st.sampled_from((0, 0, 1, 30)), days=st.sampled_from((None, None, -10, 5, 400)))
+    def compare(self, hours: int, days: int | None) -> None:
+        """All that the assistant reads, now or as of some time ago, of whatever or of what was true on a day."""
         ids = [*self.shared, *(named(HIDDEN + n) for n in (1, 2)), named(0xFFFF)]
         views: list[View] = [space.session(BOT, record=False) for space in (self.plain, self.rich)]
         if hours:
             then = max(START, self.clock.now() - timedelta(hours=hours))
             views = [view.as_of(known_at=then) for view in views]
-        for (name, expected), (_, actual) in zip(*(reads(view, ids) for view in views), strict=True):
+        if days is not None:
+            views = [view.as_of(valid_at=START + timedelta(days=days)) for view in views]
+        proposals = [*self.proposals[-2:], *self.secrets["proposal"][-2:]]
+        for (name, expected), (_, actual) in zip(*(everything(view, ids, proposals) for view in views), strict=True):
             assert expected == actual, name
+
+    @rule()
+    def changes(self) -> None:
+        """What it is told of the time between some instants."""
+        if self.clock.now() > self.instants[-1]:
+            self.instants.append(self.clock.now())
+        views = [space.session(BOT, record=False) for space in (self.plain, self.rich)]
+        for (name, expected), (_, actual) in zip(*(diffs(view, self.instants[-3:]) for view in views), strict=True):
+            assert expected == actual, name
+        later = [view.at(self.clock.now() + timedelta(days=200)) for view in views]
+        for read in (View.reviews, View.stats, View.tags):
+            assert laid_open(read(later[0])) == laid_open(read(later[1]))
 
 
 def _raised(answer: Any) -> Any:
