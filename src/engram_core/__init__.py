@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engram_core.aio import AsyncMemorySpace
     from engram_core.approval import ApprovalPolicy
     from engram_core.dates import when
+    from engram_core.drafts import Draft
     from engram_core.errors import (
         ConcurrencyError,
         ConflictError,
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
         until,
         user,
     )
-    from engram_core.verbs import Draft
     from engram_core.view import View
 
 __all__ = [
@@ -162,6 +162,7 @@ _HOMES = {
     "aio": "AsyncMemorySpace",
     "approval": "ApprovalPolicy",
     "dates": "when",
+    "drafts": "Draft",
     "errors": (
         "ConcurrencyError ConflictError EngramError ForbiddenError HistoryError IllegalTransitionError "
         "InvalidAttributesError NotFoundError ProjectionError RejectedError StoreBusy StoreCorrupt StoreError "
@@ -184,7 +185,6 @@ _HOMES = {
         "Actor EvidenceRef PartialDate Period Validity assistant ephemeral importer permanent plugin private "
         "restricted shared standard system until user"
     ),
-    "verbs": "Draft",
     "view": "View",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
+from engram_core.arguments import Evidence, MemoryRef, memory_id
 from engram_core.core import Request, Result
+from engram_core.drafts import Draft
 from engram_core.engine import Engine
 from engram_core.erasing import ErasureReport, SubjectExport
 from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesError, NotFoundError, Problem
@@ -19,7 +21,7 @@ from engram_core.quarantine import quarantine
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
 from engram_core.values import Actor, EvidenceRef, text_problem
-from engram_core.verbs import Draft, Evidence, MemoryRef, Verbs, memory_id
+from engram_core.verbs import Verbs
 from engram_core.view import View
 
 __all__ = ["ProposalRef", "Session", "batch_ref", "proposal_ref"]
@@ -312,7 +314,7 @@ class _Many:
         index = self.seen
         self.seen += 1
         try:
-            request = self.session._remembering(item if isinstance(item, Draft) else Draft(item), similar=False)
+            request = self.session._beginning(item if isinstance(item, Draft) else Draft(item), similar=False)
         except EngramError as error:
             self.refuse(index, error)
             return

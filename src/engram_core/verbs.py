@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
-from attrs import frozen
-
+from engram_core.arguments import (
+    Evidence,
+    MemoryRef,
+    Pairs,
+    check_revision,
+    check_type,
+    checked_evidence,
+    memory_id,
+    names_memory,
+    plain_value,
+    relation_named,
+)
 from engram_core.commands import (
     AddEvidence,
     AddLink,
@@ -21,7 +31,6 @@ from engram_core.commands import (
     Edit,
     MarkDistinct,
     Merge,
-    Remember,
     RemoveLink,
     Resolve,
     Restore,
@@ -34,9 +43,9 @@ from engram_core.commands import (
     UpdateAttributes,
 )
 from engram_core.core import Request
-from engram_core.errors import InvalidAttributesError, NotFoundError, Problem
-from engram_core.kinds import KindRegistry, named_relation
-from engram_core.kinds.fields import plain
+from engram_core.drafts import Draft, remembering
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.kinds import KindRegistry
 from engram_core.receipts import Receipt
 from engram_core.values import (
     SHARED,
@@ -44,106 +53,15 @@ from engram_core.values import (
     UNSET,
     EvidenceRef,
     Lifetime,
-    Link,
     Period,
     Unset,
     Validity,
     Visibility,
-    canonical_id,
     checked_instant,
-    text_problem,
 )
 from engram_core.vocab import ArchiveReason, Relation
 
-if TYPE_CHECKING:
-    from engram_core.results import Memory
-
-__all__ = ["Draft", "Evidence", "MemoryRef", "Pairs", "Verbs", "memory_id", "relation_named"]
-
-MemoryRef: TypeAlias = "str | UUID | Memory[Any] | Receipt"
-"""What names a memory: its id, the memory itself, or the receipt of a write."""
-
-Evidence: TypeAlias = EvidenceRef | Iterable[EvidenceRef]
-Pairs: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
-
-
-def memory_id(m: MemoryRef, name: str = "memory") -> str:
-    """The id that a reference stands for.
-
-    Raises: InvalidAttributesError for anything that names no memory.
-    """
-    found: object = m
-    if isinstance(m, Receipt):
-        found = m.memory_id
-    elif not isinstance(m, str | UUID):
-        found = getattr(m, "id", None)
-    if isinstance(found, UUID):
-        return str(found)
-    if not isinstance(found, str) or not found:
-        problem = f"must be an id, a Memory or a Receipt, not {type(m).__name__}"
-        raise InvalidAttributesError(name, [Problem(name, problem)])
-    if found.startswith("$") or text_problem(found):
-        raise NotFoundError(f"there is no memory {found}", memory_id=found)
-    return canonical_id(found)
-
-
-def relation_named(name: Relation | str) -> Relation:
-    """The relation of a new edge, by its canonical name.
-
-    Raises: InvalidAttributesError for an unknown name, and for an inverse, which is only a way of asking.
-    """
-    try:
-        relation, backwards = named_relation(str(name))
-    except KeyError:
-        listed = ", ".join(Relation)
-        raise InvalidAttributesError("link", [Problem("relation", f"{name!r} is none of {listed}")]) from None
-    if backwards:
-        problem = f'"{name}" is read backwards: link the other memory by "{relation}" to this one'
-        raise InvalidAttributesError("link", [Problem("relation", problem)])
-    return relation
-
-
-@frozen(init=False)
-class Draft:
-    """A memory to be: attributes and the same options as `Session.remember`, for `remember_many` and `supersede`.
-
-    Args:
-        attributes: A kind's object, or a mapping with "kind".
-        options: Those of `Session.remember`, by name.
-    """
-
-    attributes: Any
-    options: Mapping[str, Any]
-
-    def __init__(self, attributes: Any, **options: Any) -> None:
-        unknown = sorted(set(options) - _OPTIONS)
-        if unknown:
-            problem = [Problem(name, "is no option of remember") for name in unknown]
-            raise InvalidAttributesError("draft", problem, hint=f"options are {', '.join(sorted(_OPTIONS))}")
-        self.__attrs_init__(attributes, options)
-
-
-_OPTIONS = frozenset(
-    [
-        "content",
-        "title",
-        "tags",
-        "links",
-        "evidence",
-        "confidence",
-        "pinned",
-        "user_weight",
-        "lifetime",
-        "visibility",
-        "validity",
-        "external_ids",
-        "source_ref",
-        "occurred_at",
-        "id",
-        "on_duplicate",
-        "similar",
-    ]
-)
+__all__ = ["Verbs"]
 
 
 class Verbs:
@@ -160,8 +78,11 @@ class Verbs:
         raise NotImplementedError
 
     def _one(self, command: Command, expected_revision: int | None, command_id: str | None) -> Receipt:
-        _check_revision(expected_revision)
+        check_revision(expected_revision)
         return self._run([Request(command=command, expected_revision=expected_revision)], command_id)
+
+    def _beginning(self, draft: Draft, *, similar: bool | None = None) -> Request:
+        return remembering(draft, self._kinds(), self._new_id, similar=similar)
 
     # -- beginning ----------------------------------------------------------------------------------
 
@@ -217,81 +138,27 @@ class Verbs:
         Returns: A receipt: created, duplicate, or proposed.
         Raises: InvalidAttributesError with every problem; NotFoundError, ConflictError for links; ForbiddenError.
         """
-        request = self._remembering(
-            Draft(
-                attributes,
-                content=content,
-                title=title,
-                tags=tags,
-                links=links,
-                evidence=evidence,
-                confidence=confidence,
-                pinned=pinned,
-                user_weight=user_weight,
-                lifetime=lifetime,
-                visibility=visibility,
-                validity=validity,
-                external_ids=external_ids,
-                source_ref=source_ref,
-                occurred_at=occurred_at,
-                id=id,
-                on_duplicate=on_duplicate,
-                similar=similar,
-            )
-        )
-        return self._run([request], command_id)
-
-    def _remembering(self, draft: Draft, *, similar: bool | None = None) -> Request:
-        """The request of one new memory."""
-        given = draft.options
-        problems: list[Problem] = []
-        kinds = self._kinds()
-        kind, raw = _attributes(draft.attributes, kinds)
-        evidence = given.get("evidence", ())
-        links = _sequence(given.get("links", ()), "links", problems)
-        on_duplicate = given.get("on_duplicate", "return")
-        if on_duplicate not in ("return", "confirm", "create"):
-            problems.append(Problem("on_duplicate", 'must be "return", "confirm" or "create"'))
-        for name, wanted in (("lifetime", Lifetime), ("visibility", Visibility)):
-            if name in given and not isinstance(given[name], wanted):
-                problems.append(Problem(name, f"must be a {wanted.__name__}, such as {_EXAMPLES[name]}"))
-        validity = given.get("validity")
-        if isinstance(validity, Period):
-            validity = Validity(validity.start, validity.end)
-        elif validity is not None and not isinstance(validity, Validity):
-            problems.append(Problem("validity", "must be a Validity or a Period"))
-        id = given.get("id")
-        if id is not None and (id := _checked_id(id)) is None:
-            problems.append(Problem("id", f"{given['id']!r} is not a UUID"))
-        tags = _sequence(given.get("tags", ()), "tags", problems)
-        pairs = _pairs(given.get("external_ids", ()), problems)
-        refs = _sequence((evidence,) if isinstance(evidence, EvidenceRef) else evidence, "evidence", problems)
-        occurred_at = given.get("occurred_at")
-        if problems:
-            raise InvalidAttributesError(kind, problems)
-        command = Remember(
-            memory_id=id or self._new_id(),
-            own_id=id is not None,
-            kind=kind,
-            attributes=raw,
-            attributes_version=kinds.spec(kind).version,
-            title=given.get("title"),
-            content=given.get("content", ""),
+        draft = Draft(
+            attributes,
+            content=content,
+            title=title,
             tags=tags,
-            links=tuple(_link(pair) for pair in links),
-            evidence=refs,
-            confidence=given.get("confidence"),
-            pinned=given.get("pinned", False),
-            user_weight=given.get("user_weight"),
-            lifetime=given.get("lifetime", STANDARD),
-            visibility=given.get("visibility", SHARED),
+            links=links,
+            evidence=evidence,
+            confidence=confidence,
+            pinned=pinned,
+            user_weight=user_weight,
+            lifetime=lifetime,
+            visibility=visibility,
             validity=validity,
-            external_ids=pairs,
-            source_ref=given.get("source_ref"),
+            external_ids=external_ids,
+            source_ref=source_ref,
+            occurred_at=occurred_at,
+            id=id,
             on_duplicate=on_duplicate,
+            similar=similar,
         )
-        wanted_similar = given.get("similar", True) if similar is None else similar
-        return Request(command=command, occurred_at=occurred_at, similar=wanted_similar)
+        return self._run([self._beginning(draft)], command_id)
 
     # -- text, attributes, tags ---------------------------------------------------------------------
 
@@ -325,7 +192,7 @@ class Verbs:
             changes: New values by field, typed or as JSON holds them.
             attributes: The same by keyword.
         """
-        wanted = {name: _plain(value) for name, value in {**(changes or {}), **attributes}.items()}
+        wanted = {name: plain_value(value) for name, value in {**(changes or {}), **attributes}.items()}
         return self._one(UpdateAttributes(memory_id(m), wanted), expected_revision, command_id)
 
     def tag(
@@ -397,8 +264,8 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Adds support; with `corroborates` it also raises confidence a little, the first time it is given."""
-        _check_type(corroborates, bool, "corroborates")
-        command = AddEvidence(memory_id(m), _evidence(evidence), corroborates)
+        check_type(corroborates, bool, "corroborates")
+        command = AddEvidence(memory_id(m), checked_evidence(evidence), corroborates)
         return self._one(command, expected_revision, command_id)
 
     def confirm(
@@ -411,7 +278,7 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Vouches for a memory: c' = c + (1 − c)·w. The same voice within 24 hours needs new evidence."""
-        command = Confirm(memory_id(m), None if evidence is None else _evidence(evidence))
+        command = Confirm(memory_id(m), None if evidence is None else checked_evidence(evidence))
         return self._one(command, expected_revision, command_id)
 
     def contradict(
@@ -429,7 +296,7 @@ class Verbs:
         command = Contradict(
             memory_id(m),
             None if by is None else memory_id(by, "by"),
-            None if evidence is None else _evidence(evidence),
+            None if evidence is None else checked_evidence(evidence),
             note,
         )
         return self._one(command, expected_revision, command_id)
@@ -482,7 +349,7 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Says who may see it: `shared()`, `private()` or `restricted(…)`."""
-        _check_type(visibility, Visibility, "visibility")
+        check_type(visibility, Visibility, "visibility")
         return self._one(SetVisibility(memory_id(m), visibility), expected_revision, command_id)
 
     def set_lifetime(
@@ -495,7 +362,7 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Says how long to keep it: `permanent()`, `standard()`, `until(…)` or `ephemeral()`."""
-        _check_type(lifetime, Lifetime, "lifetime")
+        check_type(lifetime, Lifetime, "lifetime")
         return self._one(SetLifetime(memory_id(m), lifetime), expected_revision, command_id)
 
     def set_validity(
@@ -534,13 +401,13 @@ class Verbs:
 
         Returns: The receipt of the new memory, created if it did not exist.
         """
-        _check_revision(expected_revision)
+        check_revision(expected_revision)
         start = None if effective_at is None else checked_instant(effective_at, "effective_at")
         requests: list[Request] = []
-        if _names_memory(new):
+        if names_memory(new):
             by = memory_id(new, "new")
         else:
-            beginning = self._remembering(new if isinstance(new, Draft) else Draft(new), similar=False)
+            beginning = self._beginning(new if isinstance(new, Draft) else Draft(new), similar=False)
             requests.append(beginning)
             by = beginning.command.memory_id
         superseding = Supersede(memory_id(old, "old"), by, start)
@@ -607,7 +474,7 @@ class Verbs:
     ) -> Receipt:
         """Brings an archived memory back; an expired one needs a new lifetime."""
         if lifetime is not None:
-            _check_type(lifetime, Lifetime, "lifetime")
+            check_type(lifetime, Lifetime, "lifetime")
         return self._one(Restore(memory_id(m), lifetime), expected_revision, command_id)
 
     def delete(
@@ -615,94 +482,6 @@ class Verbs:
     ) -> Receipt:
         """Takes a memory out of every query; its history stays for users. Only `erase` takes the text, too."""
         return self._one(Delete(memory_id(m), note), expected_revision, command_id)
-
-
-# -- arguments --------------------------------------------------------------------------------------
-
-_EXAMPLES = {"lifetime": "until(…)", "visibility": "private()"}
-
-
-def _attributes(given: Any, kinds: KindRegistry) -> tuple[str, Mapping[str, Any]]:
-    """Kind and raw payload of an attributes object, or of a mapping with "kind"."""
-    if isinstance(given, Mapping):
-        if not isinstance(given.get("kind"), str):
-            problem = Problem("kind", 'is missing: give {"kind": "fact", …} or an object such as Fact("…")')
-            raise InvalidAttributesError("attributes", [problem])
-        raw = {name: value for name, value in given.items() if name != "kind"}
-        typed = kinds.structure(given["kind"], raw)
-    elif isinstance(given, Draft):
-        raise InvalidAttributesError("attributes", [Problem("attributes", "is a Draft; give what the draft holds")])
-    elif isinstance(given, type):
-        problem = Problem("attributes", f"is the class {given.__name__}; give an object of it")
-        raise InvalidAttributesError("attributes", [problem])
-    else:
-        kinds.spec(given)
-        typed = given
-    return kinds.spec(typed).kind, kinds.unstructure(typed)
-
-
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else plain(value)
-
-
-def _sequence(given: Any, name: str, problems: list[Problem]) -> tuple[Any, ...]:
-    if isinstance(given, str | bytes | Mapping):
-        problems.append(Problem(name, f"must be a list, not {type(given).__name__}"))
-        return ()
-    try:
-        return tuple(given)
-    except TypeError:
-        problems.append(Problem(name, f"must be a list, not {type(given).__name__}"))
-        return ()
-
-
-def _link(pair: Any) -> Link:
-    if isinstance(pair, Link):
-        return pair
-    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-        raise InvalidAttributesError("link", [Problem("links", "must be pairs of a relation and a memory")])
-    return Link(relation_named(pair[0]), memory_id(pair[1], "links"))
-
-
-def _pairs(given: Any, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
-    items = tuple(given.items()) if isinstance(given, Mapping) else _sequence(given, "external_ids", problems)
-    if any(isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2 for item in items):
-        problems.append(Problem("external_ids", "must be pairs of a system and an id"))
-        return ()
-    wrong = [found for pair in items for text in pair if (found := text_problem(text, blank=False))]
-    if wrong:
-        problems.append(Problem("external_ids", wrong[0]))
-        return ()
-    return tuple((system, id) for system, id in items)
-
-
-def _checked_id(id: object) -> str | None:
-    try:
-        return str(id if isinstance(id, UUID) else UUID(str(id)))
-    except ValueError:
-        return None
-
-
-def _evidence(given: object) -> EvidenceRef:
-    _check_type(given, EvidenceRef, "evidence")
-    assert isinstance(given, EvidenceRef)
-    return given
-
-
-def _check_type(given: object, wanted: type, name: str) -> None:
-    if not isinstance(given, wanted):
-        problem = f"must be {wanted.__name__}, not {type(given).__name__}"
-        raise InvalidAttributesError(name, [Problem(name, problem)])
-
-
-def _check_revision(given: object) -> None:
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int)):
-        problem = f"must be the revision of a memory, a whole number, not {type(given).__name__}"
-        raise InvalidAttributesError("command", [Problem("expected_revision", problem)])
-
-
-def _names_memory(given: object) -> bool:
-    return isinstance(given, str | UUID | Receipt) or hasattr(given, "revision")
 
 
 def _renamed(receipt: Receipt, id: str) -> Receipt:

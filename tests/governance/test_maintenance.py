@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from engram_core.drafts import Draft
 from engram_core.errors import ForbiddenError
 from engram_core.kinds import Asset, Contact, Fact, Goal, Location, Organization, Person, Preference, Project
 from engram_core.policy import Policy, RetentionPolicy
 from engram_core.values import assistant, ephemeral, permanent, private, standard, until, user
-from engram_core.verbs import Draft
 from tests.governance.rooms import Room, room
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from engram_core.drafts import Draft
 from engram_core.errors import InvalidAttributesError, RejectedError
 from engram_core.kinds import Contact, Fact, Person
 from engram_core.ports import Redaction, Redactor
 from engram_core.redactors import SecretsRedactor
 from engram_core.values import EvidenceRef, user
-from engram_core.verbs import Draft
 from tests.governance.rooms import Room, room
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from attrs import frozen
 
+from engram_core.drafts import Draft
 from engram_core.errors import ForbiddenError, NotFoundError
 from engram_core.kinds import Contact, Episode, Fact, Person, Preference, Relationship
 from engram_core.session import Session
 from engram_core.values import assistant, private
-from engram_core.verbs import Draft
 from tests.governance.rooms import ANY, START, Room, room
 
 
