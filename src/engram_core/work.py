@@ -63,7 +63,7 @@ class Work:
         self._counts: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
         self._printed: tuple[MemoryCreated | None, str | None] = (None, None)
-        self._externals: dict[tuple[str, str], str] = {}
+        self.externals: dict[tuple[str, str], list[str]] = {}
 
     @contextmanager
     def acting_as(self, author: Author) -> Iterator[None]:
@@ -81,7 +81,7 @@ class Work:
         self._pending.clear()
         self._counts.clear()
         self.fingerprints.clear()
-        self._externals.clear()
+        self.externals.clear()
         self.assume = None
 
     def reload(self) -> None:
@@ -331,21 +331,6 @@ class Work:
             visibility=memory.visibility,
         )
 
-    def holder(self, command: Remember) -> str | None:
-        """The live memory of the same audience that bears one of the new one's external ids."""
-        for system, external in command.external_ids:
-            if (system, external) in self._externals:
-                return self._externals[system, external]
-            for (id,) in self.tx.execute(
-                "SELECT m.id FROM external_ids e JOIN memories m ON m.key = e.key"
-                " WHERE e.system = ? AND e.external = ? AND m.stored IN ('active', 'archived') ORDER BY m.key",
-                (system, external),
-            ):
-                state = self.visible(id)
-                if state is not None and state.visibility == command.visibility:
-                    return str(id)
-        return None
-
     # -- what was decided ---------------------------------------------------------------------------
 
     def take(self, changes: Sequence[Change], occurred_at: datetime) -> None:
@@ -361,7 +346,7 @@ class Work:
 
     def _remembered(self, id: str, created: MemoryCreated) -> None:
         for pair in created.external_ids:
-            self._externals.setdefault(pair, id)
+            self.externals.setdefault(pair, []).append(id)
         if (digest := self.fingerprint(created)) is not None:
             self.fingerprints.setdefault(digest, id)
 

@@ -14,6 +14,7 @@ from engram_core.core import Core, Request, Result
 from engram_core.decider import Change, Context
 from engram_core.errors import ConcurrencyError
 from engram_core.events import MemoryCreated, RecordedEvent
+from engram_core.externals import check_external_ids, holder
 from engram_core.folding import fold
 from engram_core.log import Written
 from engram_core.memory import decide
@@ -69,6 +70,7 @@ class Writer(Core):
         """Appends what was decided, with the reads since the last write, and projects it."""
         if not work.decided:
             return Result(receipts=tuple(receipts))
+        check_external_ids(work)
         batches = [Written(work.decided, causation_id, key), *(self._reads(work) if reads else ())]
         recorded = self._append(batches, work)
         self._project(work, recorded, key)
@@ -167,7 +169,7 @@ class Writer(Core):
         )
 
     def _remember(self, work: Work, command: Remember, ctx: Context, *, similar: bool) -> Receipt:
-        if (held := work.holder(command)) is not None:
+        if (held := holder(work, command.external_ids, command.visibility)) is not None:
             work.rename(command.memory_id, held)
             return Receipt(status=ReceiptStatus.DUPLICATE, memory_id=held, redactions=command.redactions)
         changes = decide(command, work.known(command), ctx)

@@ -246,6 +246,8 @@ class NaiveSpace(Words):
                 return False
             if relation in SYMMETRIC and (relation, id) in self.memories[target]["links"]:
                 return False
+        if (m["visibility"] != before["visibility"] or before["stored"] in GONE) and self._meets(id):
+            return False
         at, seen = m["merged_into"], {id}
         while at is not None and at not in seen:
             seen.add(at)

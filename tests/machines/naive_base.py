@@ -87,6 +87,8 @@ class NaiveBase:
         self._touched, self._began, self._names = {}, set(), {}
         try:
             answers = [getattr(self, verb)(*args, **options) for verb, args, options in steps]
+            if any("visibility" in groups and self._meets(id) for id, groups in self._touched.items()):
+                raise Refused("ConflictError")
         except Refused:
             self.memories = saved
             raise
@@ -95,6 +97,17 @@ class NaiveBase:
             self.batches.append({**batch, "undone": False, "turns": None, "seq": next(self._ticks)})
             self.in_effect.add(len(self.batches) - 1)
         return answers
+
+    def _meets(self, id: str) -> bool:
+        """Another memory that is there bears one of its external ids in the same audience."""
+        m = self.memories[id]
+        return m["stored"] not in GONE and any(
+            other["id"] != id
+            and other["stored"] not in GONE
+            and other["visibility"] == m["visibility"]
+            and set(other["externals"]) & set(m["externals"])
+            for other in self.memories.values()
+        )
 
     def _find(self, id: str) -> Mem:
         found = self.memories.get(self._names.get(id, id))
