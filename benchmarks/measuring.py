@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
-__all__ = ["ROUNDS", "Row", "compare", "one", "percentile", "table"]
+__all__ = ["ROUNDS", "Cost", "Row", "beside", "compare", "one", "percentile", "rounds", "table"]
 
 ROUNDS = 5
+
+
+class Cost(NamedTuple):
+    """Microseconds of CPU and of the clock on the wall."""
+
+    cpu: float
+    wall: float
 
 
 @frozen(kw_only=True)
@@ -24,6 +32,9 @@ class Row:
         ours: What the library costs.
         gate: The ratio that ours must not exceed; None where only the figures are of interest.
         unit: Of floor and ours.
+        floor_wall, ours_wall: The same by the clock on the wall, where that was measured.
+        note: What must be known to read the row.
+        peers: What others take for the same, by name, in the row's unit.
     """
 
     area: str
@@ -31,11 +42,15 @@ class Row:
     ours: float
     gate: float | None = None
     unit: str = "µs"
+    floor_wall: float | None = None
+    ours_wall: float | None = None
+    note: str = ""
+    peers: dict[str, float] | None = None
 
     @property
     def ratio(self) -> float:
         """Ours by the floor."""
-        return self.ours / self.floor
+        return self.ours / self.floor if self.floor else float("inf")
 
     @property
     def verdict(self) -> str:
@@ -44,16 +59,58 @@ class Row:
             return ""
         return "ok" if self.ratio <= self.gate else "missed"
 
+    def noted(self, note: str) -> Row:
+        """The row with one more thing to know."""
+        return evolve(self, note="; ".join(part for part in (self.note, note) if part))
+
     def as_json(self) -> dict[str, Any]:
         """The row with what follows from it."""
         return {**asdict(self), "ratio": round(self.ratio, 3), "verdict": self.verdict}
 
 
-def one(action: Callable[[], object], times: int = 1) -> float:
-    """Microseconds of CPU for each of the times that an action does its work in one call."""
-    started = time.process_time()
+def one(action: Callable[[], object], times: int = 1) -> Cost:
+    """What each of the times costs that an action does its work in one call."""
+    wall, cpu = time.perf_counter(), time.process_time()
     action()
-    return (time.process_time() - started) / times * 1e6
+    return Cost((time.process_time() - cpu) / times * 1e6, (time.perf_counter() - wall) / times * 1e6)
+
+
+def rounds(
+    actions: Iterable[Callable[[], object]],
+    *,
+    times: int,
+    repeat: int = ROUNDS,
+    prepare: Callable[[], object] = lambda: None,
+) -> list[Cost]:
+    """Runs actions in turns, so many rounds, and gives the medians of each.
+
+    Before each round `prepare` runs, which is not measured. Garbage is collected before each action: what one side
+    leaves must not be another's to clean up.
+    """
+    actions = list(actions)
+    taken: list[list[Cost]] = [[] for _ in actions]
+    for _ in range(repeat):
+        prepare()
+        for action, costs in zip(actions, taken, strict=True):
+            gc.collect()
+            costs.append(one(action, times))
+    return [
+        Cost(statistics.median(cost.cpu for cost in costs), statistics.median(cost.wall for cost in costs))
+        for costs in taken
+    ]
+
+
+def beside(area: str, floor: Cost, ours: Cost, gate: float | None = None, note: str = "") -> Row:
+    """The row of two costs."""
+    return Row(
+        area=area,
+        floor=floor.cpu,
+        ours=ours.cpu,
+        gate=gate,
+        floor_wall=floor.wall,
+        ours_wall=ours.wall,
+        note=note,
+    )
 
 
 def compare(
@@ -63,14 +120,12 @@ def compare(
     *,
     times: int,
     gate: float | None = None,
-    rounds: int = ROUNDS,
+    repeat: int = ROUNDS,
+    note: str = "",
 ) -> Row:
     """Runs both in turns and takes the medians; each call of an action does the operation `times` times."""
-    taken: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
-        taken[0].append(one(floor, times))
-        taken[1].append(one(ours, times))
-    return Row(area=area, floor=statistics.median(taken[0]), ours=statistics.median(taken[1]), gate=gate)
+    alone, library = rounds((floor, ours), times=times, repeat=repeat)
+    return beside(area, alone, library, gate, note)
 
 
 def percentile(values: Iterable[float], share: float) -> float:
@@ -81,9 +136,22 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 def table(rows: Iterable[Row]) -> str:
     """The rows in Markdown."""
-    lines = ["| area | floor | ours | ratio | gate | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    rows = list(rows)
+    with_peers = any(row.peers for row in rows)
+    lines = [
+        "| area | floor | ours | ratio | gate | | wall: floor | ours |",
+        "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
+    ]
+    if with_peers:
+        lines = [lines[0] + " best peer |", lines[1] + " --- |"]
     for row in rows:
         gate = "" if row.gate is None else f"≤ {row.gate:g}"
+        wall = [f"{value:,.1f}" if value is not None else "" for value in (row.floor_wall, row.ours_wall)]
         figures = f"{row.floor:,.1f} {row.unit} | {row.ours:,.1f} {row.unit} | {row.ratio:.2f}"
-        lines.append(f"| {row.area} | {figures} | {gate} | {row.verdict} |")
-    return "\n".join(lines)
+        line = f"| {row.area} | {figures} | {gate} | {row.verdict} | {wall[0]} | {wall[1]} |"
+        if with_peers:
+            best = min((row.peers or {}).items(), key=lambda peer: peer[1], default=None)
+            line += f" {best[0]} {best[1]:,.1f} |" if best else " |"
+        lines.append(line)
+    notes = [f"- {row.area}: {row.note}" for row in rows if row.note]
+    return "\n".join([*lines, *(["", *notes] if notes else [])])

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 
-from benchmarks.measuring import Row, compare
+from benchmarks.agreement import differences, terms_of
+from benchmarks.measuring import ROUNDS, Cost, Row, beside, compare, rounds
 from benchmarks.world import World, draft
-from engram_core import user
+from engram_core import Draft, user
 from engram_core.codec import EventCodec
 from engram_core.decider import Change
 from engram_core.events import MemoryCreated
 from engram_core.log import Author, Decided, Log, Written
 from engram_core.stores.sqlite import SqliteStore
 
-__all__ = ["append", "confirm", "remember", "remember_many", "undo"]
+__all__ = ["agreement", "append", "change", "change_accessed", "overlap", "remember", "remember_many"]
+
+_TIMES = 100
+_ACCESSES = 10_000
+
+
+def agreement(world: World) -> Iterator[Row]:
+    """Not a cost: whether floor and library leave the same rows, so that the other areas mean what they say."""
+    folder = world.folder / "agreement"
+    folder.mkdir()
+    found = differences(folder)
+    yield Row(
+        area="rows that a floor leaves otherwise",
+        floor=1,
+        ours=len(found),
+        gate=0,
+        unit="sorts",
+        note="; ".join(line[:200] for line in found),
+    )
 
 
 def append(world: World) -> Iterator[Row]:
@@ -22,19 +42,24 @@ def append(world: World) -> Iterator[Row]:
     floor = world.floor()
     store = SqliteStore(world.copy("log.db"), durability="normal")
     log = Log(store, EventCodec(), world.space._engine.options.ids)
-    recorded = next(event for event in world.space.events(after=1) if isinstance(event.event, MemoryCreated))
-    author = Author(actor=user("bench"))
+    recorded = next(
+        event
+        for event in world.space.events()
+        if isinstance(event.event, MemoryCreated) and event.event.kind == "fact" and not event.event.tags
+    )
+    made, author = recorded.event, Author(actor=user("bench"))
+    assert isinstance(made, MemoryCreated)
+    text, about = str(made.attributes["statement"]), made.links[0].target
 
     def ours(count: int) -> None:
         for _ in range(_TIMES):
             stream = str(log.ids())
-            change = Change(stream, recorded.event, stream)
-            decided = [Decided(change, author, recorded.occurred_at) for _ in range(count)]
-            log.append([Written(decided)], {stream: 0})
+            change, now = Change(stream, made, stream), datetime.now(UTC)
+            log.append([Written([Decided(change, author, now)] * count)], {stream: 0})
 
     def plain(count: int) -> None:
         for _ in range(_TIMES):
-            floor.append(count, world.texts[0])
+            floor.append(count, text, about)
 
     for count, gate in ((1, 2.0), (10, 2.2)):
         name = f"append {count} event{'s' * (count > 1)}"
@@ -45,70 +70,127 @@ def append(world: World) -> Iterator[Row]:
 
 def remember(world: World) -> Iterator[Row]:
     """One memory in a transaction, exact duplicates looked up."""
-    floor = world.floor()
+    floor, session, about = world.floor(), world.session, world.person
+    ready: list[tuple[str, str]] = []
+    texts: list[str] = []
+    drafts: list[Draft] = []
 
-    def ours() -> None:
-        for text in world.take(_TIMES):
-            one = draft(text, world.person)
-            world.session.remember(one.attributes, links=[("about", world.person)], similar=False)
+    def prepare() -> None:
+        ready[:] = [(text, terms_of(text)) for text in world.take(_TIMES)]
+        texts[:] = world.take(_TIMES)
+        drafts[:] = [draft(text, about) for text in world.take(_TIMES)]
 
     def plain() -> None:
-        for text in world.take(_TIMES):
-            floor.remember([text])
+        for text, terms in ready:
+            floor.remember([text], about, [terms])
 
-    yield compare("remember one", plain, ours, times=_TIMES, gate=1.8)
+    def analysing() -> None:
+        for text in texts:
+            floor.remember([text], about, [terms_of(text)])
+
+    def ours() -> None:
+        for one in drafts:
+            session.remember(one.attributes, links=[("about", about)], similar=False)
+
+    alone, with_analysis, library = rounds((plain, analysing, ours), times=_TIMES, prepare=prepare)
+    note = "the floor is given each text's terms, as if its index made them in C"
+    yield beside("remember one", alone, library, 1.8, note)
+    yield beside("remember one (floor: analyses as well)", with_analysis, library)
     floor.close()
+
+
+def overlap(world: World) -> Iterator[Row]:
+    """One memory with the report of what it may repeat."""
+    session, about = world.session, world.person
+    drafts: list[Draft] = []
+
+    def prepare() -> None:
+        drafts[:] = [draft(text, about) for text in world.take(20)]
+
+    def ours() -> None:
+        for one in drafts:
+            session.remember(one.attributes, links=[("about", about)])
+
+    (cost,) = rounds((ours,), times=20, prepare=prepare)
+    yield beside("remember one, with overlap report (floor: the budget, 10 ms)", Cost(10_000, 10_000), cost, 1)
 
 
 def remember_many(world: World) -> Iterator[Row]:
     """A thousand memories in a transaction, for each."""
-    floor = world.floor()
+    floor, session, about = world.floor(), world.session, world.person
+    texts: list[str] = []
+    terms: list[str] = []
+    drafts: list[Draft] = []
 
-    def ours() -> None:
-        world.session.remember_many([draft(text, world.person) for text in world.take(1_000)], batch=1_000)
+    def prepare() -> None:
+        texts[:] = world.take(1_000)
+        terms[:] = map(terms_of, texts)
+        drafts[:] = [draft(text, about) for text in world.take(1_000)]
 
-    yield compare("remember_many, of 1,000", lambda: floor.remember(world.take(1_000)), ours, times=1_000, gate=2.5)
-    floor.close()
-
-
-def confirm(world: World) -> Iterator[Row]:
-    """Changes of one memory's own row."""
-    floor = world.floor()
-    session = world.session
-    step = max(1, len(world.ids) // 997)
-    chosen = itertools.cycle(world.ids[::step])
-    verbs = (
-        ("confirm one", session.confirm, "confirmed_at = updated_at + 1"),
-        ("pin one", session.pin, "pinned = 1"),
-        ("weigh one", lambda ref: session.weigh(ref, 0.9), "user_weight = 0.9"),
+    alone, library = rounds(
+        (lambda: floor.remember(texts, about, terms), lambda: session.remember_many(drafts, batch=1_000)),
+        times=1_000,
+        prepare=prepare,
     )
-    for name, verb, setting in verbs:
-        pinned = iter(world.ids)
-
-        def ours() -> None:
-            for _ in range(_TIMES):
-                verb(next(pinned))  # noqa: B023
-
-        def plain() -> None:
-            for _ in range(_TIMES):
-                floor.change(next(chosen), setting)  # noqa: B023
-
-        yield compare(name, plain, ours, times=_TIMES, gate=2.5)
+    yield beside("remember_many, of 1,000", alone, library, 2.5, f"{1e6 / library.cpu:,.0f} memories a second of CPU")
     floor.close()
 
 
-def undo(world: World) -> Iterator[Row]:
-    """The undoing of a batch, against what it may take: 5 ms, and 60 µs for each memory it touched."""
-    for count in (1, 1_000):
-        made = [
-            world.session.remember_many([draft(text, world.person) for text in world.take(count)], batch=1_000)
-            for _ in range(5)
-        ]
-        batches = iter([report.receipts[0] for report in made])
-        row = compare("", lambda: None, lambda: world.session.undo(next(batches)), times=1)  # noqa: B023
-        yield Row(
-            area=f"undo a batch of {count:,} (floor: the budget)", floor=5_000 + 60 * count, ours=row.ours, gate=1
-        )
+def change(world: World) -> Iterator[Row]:
+    """Changes of one memory's own row, each time of another memory."""
+    floor, session = world.floor(), world.session
+    verbs: tuple[tuple[str, Callable[[str], object], Callable[[str], object]], ...] = (
+        ("confirm one", floor.confirm, session.confirm),
+        ("pin one", floor.pin, session.pin),
+        ("weigh one", floor.weigh, lambda one: session.weigh(one, 0.9)),
+        ("tag one", lambda one: floor.tag(one, "red"), lambda one: session.tag(one, "red")),
+    )
+    portion = min(_TIMES, len(world.ids) // ROUNDS)
+    for name, plain, ours in verbs:
+        # Spread over the whole space, the newest last; no memory is changed twice by one verb.
+        spread = world.ids[:: max(1, len(world.ids) // (portion * ROUNDS))]
+        portions = iter([spread[place::ROUNDS][:portion] for place in range(ROUNDS)])
+        yield _changes(name, plain, ours, lambda: next(portions), portion)  # noqa: B023
+    floor.close()
 
 
-_TIMES = 100
+def change_accessed(world: World) -> Iterator[Row]:
+    """The same for memories that were read ten thousand times."""
+    session, reader = world.session, world.space.session(user("reader"))
+    ids = world.ids[-4:]
+    for _ in range(100):
+        for id in ids:
+            for _ in range(_ACCESSES // 100):
+                reader.get(id)
+        world.space.flush()
+    assert {session.accesses(id).count for id in ids} == {_ACCESSES}
+    floor, weights = world.floor(), itertools.cycle(range(1, 100))
+    # Nobody vouches for the same thing twice in a row.
+    people = itertools.cycle([world.space.session(user(f"reader {number}"), record=False) for number in range(1_000)])
+    verbs: tuple[tuple[str, Callable[[str], object], Callable[[str], object]], ...] = (
+        ("confirm one that was read 10,000 times", floor.confirm, lambda one: next(people).confirm(one)),
+        ("weigh one that was read 10,000 times", floor.weigh, lambda one: session.weigh(one, next(weights) / 100)),
+    )
+    for name, plain, ours in verbs:
+        yield _changes(name, plain, ours, lambda: list(ids) * 25, len(ids) * 25)
+    floor.close()
+
+
+def _changes(
+    name: str,
+    plain: Callable[[str], object],
+    ours: Callable[[str], object],
+    chosen: Callable[[], Sequence[str]],
+    times: int,
+) -> Row:
+    ids: list[str] = []
+
+    def prepare() -> None:
+        ids[:] = chosen()
+
+    def each(verb: Callable[[str], object]) -> None:
+        for id in ids:
+            verb(id)
+
+    alone, library = rounds((lambda: each(plain), lambda: each(ours)), times=times, prepare=prepare)
+    return beside(name, alone, library, 2.5)
