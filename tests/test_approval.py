@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from attrs import fields
 from hypothesis import given
 
 from engram_core.approval import ApprovalPolicy, Permission, needed
@@ -36,10 +38,26 @@ from engram_core.events import MemoryConfirmed, MemoryErased
 from engram_core.kinds import Fact
 from engram_core.state import MemoryState
 from engram_core.testing import Scenario, happened, memory_created, strategies
-from engram_core.values import Actor, EvidenceRef, Link, assistant, importer, plugin, private, standard, system, user
+from engram_core.values import (
+    Actor,
+    EvidenceRef,
+    Link,
+    Validity,
+    assistant,
+    ephemeral,
+    importer,
+    permanent,
+    plugin,
+    private,
+    restricted,
+    standard,
+    system,
+    user,
+)
 from engram_core.vocab import ActorKind, Relation
 
 ANN, BOT, OTHER = user("ann"), assistant("bot"), assistant("other")
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 QUOTE = EvidenceRef("quote", "x")
 TRUSTING = ApprovalPolicy.trust_assistants()
 
@@ -125,6 +143,39 @@ def test_trusted_assistants_create() -> None:
         assert not TRUSTING.allows(BOT, remembering(links=(Link(relation, "b"),)), None)
 
 
+AS_COMMANDS: dict[str, Any] = {
+    "confidence": (0.9, None),
+    "evidence": ((QUOTE,), AddEvidence("n", QUOTE)),
+    "lifetime": (permanent(), SetLifetime("n", permanent())),
+    "links": ((Link(Relation.ABOUT, "b"),), AddLink("n", Relation.ABOUT, "b")),
+    "on_duplicate": ("confirm", Confirm("n")),
+    "pinned": (True, AdjustImportance("n", pinned=True)),
+    "tags": (("x",), Tag("n", ("x",))),
+    "user_weight": (1.0, AdjustImportance("n", user_weight=1.0)),
+    "validity": (Validity(NEW_YEAR), SetValidity("n", valid_from=NEW_YEAR)),
+    "visibility": (private(), SetVisibility("n", private())),
+}
+BEGINNING = {
+    "memory_id", "own_id", "kind", "attributes", "attributes_version", "title", "content", "external_ids",
+    "source_ref", "redactions", "redactor",
+}  # fmt: skip
+
+
+def test_every_part_of_a_beginning_is_judged() -> None:
+    """Each is either what creating means, or needs what the command of its own would need."""
+    assert {field.name for field in fields(Remember)} == BEGINNING | set(AS_COMMANDS)
+
+
+@pytest.mark.parametrize("name", AS_COMMANDS)
+def test_nothing_slips_through_in_a_creation(name: str) -> None:
+    """What would wait as a command of its own waits when it comes along with a creation, too."""
+    value, alone = AS_COMMANDS[name]
+    begun = remembering(**{name: value})
+    allowed = alone is not None and TRUSTING.allows(BOT, alone, memory(BOT))
+    assert allowed == TRUSTING.allows(BOT, begun, None)
+    assert alone is None or needed(begun) == {"create"} | needed(alone)
+
+
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
@@ -132,6 +183,15 @@ def test_trusted_assistants_create() -> None:
         (remembering(on_duplicate="confirm"), {"create", "confirm"}),
         (remembering(on_duplicate="confirm", evidence=(QUOTE,)), {"create", "confirm", "evidence"}),
         (remembering(links=(Link(Relation.SUPERSEDES, "b"),)), {"create", "supersede"}),
+        (remembering(links=(Link(Relation.ABOUT, "b"),)), {"create", "link"}),
+        (remembering(evidence=(QUOTE,)), {"create", "evidence"}),
+        (remembering(tags=("x",)), {"create", "tag"}),
+        (remembering(confidence=0.0), {"create", "confidence"}),
+        (remembering(pinned=True), {"create", "importance"}),
+        (remembering(user_weight=0.0), {"create", "importance"}),
+        (remembering(lifetime=ephemeral()), {"create", "lifetime"}),
+        (remembering(visibility=restricted(BOT)), {"create", "visibility"}),
+        (remembering(validity=Validity(None, NEW_YEAR)), {"create", "validity"}),
         (Confirm("a", QUOTE), {"confirm", "evidence"}),
         (Tag("a", ("x",), ("y",)), {"tag", "untag"}),
         (Restore("a", standard()), {"restore", "lifetime"}),

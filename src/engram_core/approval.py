@@ -35,7 +35,7 @@ from engram_core.commands import (
 )
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.state import MemoryState
-from engram_core.values import Actor
+from engram_core.values import SHARED, STANDARD, Actor, Validity
 from engram_core.vocab import ActorKind, Relation
 
 __all__ = ["ApprovalPolicy", "Permission", "needed"]
@@ -44,13 +44,15 @@ __all__ = ["ApprovalPolicy", "Permission", "needed"]
 class Permission(StrEnum):
     """A sort of change that may be allowed without a user's approval; `…_own`: on what the same actor created.
 
-    `contradict_unasserted` is for what no user asserted, by creating or confirming it.
+    `contradict_unasserted` is for what no user asserted, by creating or confirming it; `confidence` is for saying how
+    sure a new memory is to be taken, where the actor's kind would decide otherwise.
     """
 
     CREATE = "create"
     EDIT = "edit"
     EDIT_OWN = "edit_own"
     EVIDENCE = "evidence"
+    CONFIDENCE = "confidence"
     CONFIRM = "confirm"
     CONTRADICT = "contradict"
     CONTRADICT_UNASSERTED = "contradict_unasserted"
@@ -93,11 +95,7 @@ def needed(command: Command) -> frozenset[Permission]:
     """The permissions of which a command needs every one."""
     match command:
         case Remember():
-            wanted = {Permission.CREATE}
-            if command.on_duplicate == "confirm":
-                wanted |= {Permission.CONFIRM, Permission.EVIDENCE} if command.evidence else {Permission.CONFIRM}
-            wanted |= {_BEYOND_LINKING[link.relation] for link in command.links if link.relation in _BEYOND_LINKING}
-            return frozenset(wanted)
+            return _needed_to_begin(command)
         case Edit() | UpdateAttributes():
             return frozenset({Permission.EDIT})
         case AddEvidence():
@@ -137,6 +135,22 @@ def needed(command: Command) -> frozenset[Permission]:
             assert_never(command)
 
 
+def _needed_to_begin(command: Remember) -> frozenset[Permission]:
+    """What comes along with a beginning needs what it would need as a command of its own."""
+    along = {
+        Permission.TAG: command.tags,
+        Permission.EVIDENCE: command.evidence,
+        Permission.CONFIRM: command.on_duplicate == "confirm",
+        Permission.CONFIDENCE: command.confidence is not None,
+        Permission.IMPORTANCE: command.pinned or command.user_weight is not None,
+        Permission.LIFETIME: command.lifetime != STANDARD,
+        Permission.VISIBILITY: command.visibility != SHARED,
+        Permission.VALIDITY: command.validity not in (None, Validity()),
+    }
+    links = {_BEYOND_LINKING.get(link.relation, Permission.LINK) for link in command.links}
+    return frozenset({Permission.CREATE, *links, *(permission for permission, given in along.items() if given)})
+
+
 @frozen
 class ApprovalPolicy:
     """Which changes need no user's approval. Made by `review_all()`, `trust_assistants()` or `of({…})`.
@@ -158,7 +172,8 @@ class ApprovalPolicy:
     def trust_assistants(cls) -> ApprovalPolicy:
         """Assistants create, support, link, tag and confirm on their own, and edit what they created themselves.
 
-        They never supersede, merge, archive or hide, nor contradict what a user asserted.
+        They never supersede, merge, archive or hide, nor contradict what a user asserted. A creation that also pins,
+        weighs, hides, or sets a confidence, a lifetime or a validity does more than create, and waits.
         """
         return cls({ActorKind.ASSISTANT: _ASSISTANTS})
 

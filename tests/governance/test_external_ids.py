@@ -24,7 +24,8 @@ def r() -> Room:
 def borne(r: Room, **audience: Any) -> str:
     """A memory that bears the id, in an audience."""
     receipt = r.ann.remember(Fact(statement=f"of {r.ann.count(status=None)}"), external_ids=CARD, **audience)
-    assert "created" == receipt.status and receipt.memory_id is not None
+    assert "created" == receipt.status
+    assert receipt.memory_id is not None
     return receipt.memory_id
 
 
@@ -108,7 +109,8 @@ def test_a_beginning_does_not_come_back_beside_its_heir(r: Room) -> None:
     first = r.ann.remember(Fact(statement="first"), external_ids=CARD)
     r.ann.undo(first)
     second = r.ann.remember(Fact(statement="second"), external_ids=CARD)
-    assert second.memory_id is not None and "created" == second.status
+    assert second.memory_id is not None
+    assert "created" == second.status
     refused(r, second.memory_id, lambda: r.ann.redo(first))
     r.ann.undo(second)
     assert "changed" == r.ann.redo(first).status

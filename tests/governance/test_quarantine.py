@@ -15,7 +15,7 @@ from tests.governance.rooms import Room, everything, room
 @pytest.fixture
 def r() -> Room:
     """A space in which assistants create on their own, and one session was poisoned."""
-    return room(approval=ApprovalPolicy.of({"assistant": ["create"], "importer": ["create"]}))
+    return room(approval=ApprovalPolicy.of({"assistant": ["create", "link"], "importer": ["create"]}))
 
 
 def test_it_proposes_and_names_what_would_fall(r: Room) -> None:
