@@ -108,6 +108,18 @@ class EventCodec:
 
         Raises: HistoryError for an unknown type, a newer schema, or a payload that does not have its form.
         """
+        try:
+            return self._decoded(r)
+        except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise HistoryError(
+                f"the payload of {r.type} at position {r.position} does not have its form: {error}",
+                code="history_payload",
+                hint="run verify(); the log was changed by something else",
+                position=r.position,
+                type=r.type,
+            ) from error
+
+    def _decoded(self, r: Recorded) -> ev.RecordedEvent:
         kind = _ACTOR_KINDS.get(r.actor_kind)
         if kind is None:
             raise HistoryError(
@@ -130,23 +142,14 @@ class EventCodec:
                 type=r.type,
                 schema_version=r.schema_version,
             )
-        try:
-            envelope = _fields(_loads(r.data), _ENVELOPE)
-            by = _fields(envelope["by"], _AUTHOR)
-            if not all(isinstance(value, str) for value in by.values()):
-                raise ValueError("the author is not made of text")
-            raw = envelope["v"]
-            if r.schema_version < current:
-                raw = self._upcast(r, raw, current)
-            return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, Actor(kind, by["id"]), by)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise HistoryError(
-                f"the payload of {r.type} at position {r.position} does not have its form: {error}",
-                code="history_payload",
-                hint="run verify(); the log was changed by something else",
-                position=r.position,
-                type=r.type,
-            ) from error
+        envelope = _fields(_loads(r.data), _ENVELOPE)
+        by = _fields(envelope["by"], _AUTHOR)
+        if not all(isinstance(value, str) for value in by.values()):
+            raise ValueError("the author is not made of text")
+        raw = envelope["v"]
+        if r.schema_version < current:
+            raw = self._upcast(r, raw, current)
+        return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, Actor(kind, by["id"]), by)
 
     def _upcast(self, r: Recorded, raw: Any, current: int) -> Any:
         for version in range(r.schema_version, current):

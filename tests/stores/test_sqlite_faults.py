@@ -90,7 +90,10 @@ def test_a_writer_killed_while_it_checkpoints(tmp_path: Path) -> None:
         empty = path.stat().st_size
         writer = processes.start(often + processes.WRITER, path, notes, "w", 1_000_000)
         processes.expect_line(writer, "ready")
-        time.sleep(0.15)
+        deadline = time.monotonic() + 60
+        while path.stat().st_size == empty and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(0.01 * number)
         writer.kill()
         writer.communicate()
         assert path.stat().st_size > empty

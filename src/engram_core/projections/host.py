@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeAlias
 
 from engram_core.ports import AtomicStore, EventStore, SqlStore
+from engram_core.stores.driver import closed
 
 __all__ = ["CatchUp", "Host", "ReplicaHost", "SqlHost", "open_host", "prepare_connection"]
 
@@ -141,6 +142,7 @@ class ReplicaHost:
         self._catch_up: CatchUp | None = None
         self._lock = threading.RLock()
         self._depth = 0
+        self._closed = False
         self._connection = sqlite3.connect(
             ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256
         )
@@ -196,6 +198,8 @@ class ReplicaHost:
     @contextmanager
     def _held(self) -> Iterator[None]:
         """Marks the connection as in use; what was not committed by the end is taken back."""
+        if self._closed:
+            raise closed()
         self._depth += 1
         try:
             yield
@@ -210,6 +214,7 @@ class ReplicaHost:
     def close(self) -> None:
         """Drops the replica."""
         with self._lock:
+            self._closed = True
             self._connection.close()
 
 

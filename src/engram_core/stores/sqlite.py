@@ -231,6 +231,14 @@ class SqliteStore:
             ):
                 leftover.unlink(missing_ok=True)
 
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the file itself, its pages, indexes and head; what its events say is not looked at."""
+        try:
+            with self.reading() as connection:
+                return schema.problems_of(connection)
+        except StoreCorrupt as error:
+            return (str(error),)
+
     def close(self) -> None:
         """Closes all connections; closing twice is no error."""
         self._connections.close()
@@ -322,7 +330,7 @@ class SqliteStore:
     def _checkpoint(self, connection: sqlite3.Connection, *, timeout: float | None = None) -> bool:
         self._begin(connection, timeout=timeout)
         try:
-            return wal.checkpoint(self._connections.extra)
+            return wal.checkpoint(self._connections.copier())
         finally:
             connection.execute("ROLLBACK")
 

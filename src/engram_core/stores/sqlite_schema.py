@@ -23,6 +23,7 @@ __all__ = [
     "ensure_wal",
     "head_of",
     "insert",
+    "problems_of",
     "publish",
     "recognise",
     "rows",
@@ -228,17 +229,37 @@ def _identity(connection: sqlite3.Connection, path: Path) -> UUID:
             found=version,
         )
     _check_schema(connection, path)
-    (store_id, position, last) = connection.execute(
-        "SELECT store_id, position, (SELECT coalesce(max(position), 0) FROM events) FROM head"
-    ).fetchone()
+    (store_id,) = connection.execute("SELECT store_id FROM head").fetchone()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (page_size,) = connection.execute("PRAGMA page_size").fetchone()
     # SQLite counts a page that was cut as a whole one. While there is a log, the file may rightly be short.
     if wal.size(path) == 0 and path.stat().st_size < pages * page_size:
         raise damaged(path, "its end is missing")
-    if position != last:
-        raise damaged(path, f"its head says {position}, and its last event is {last}")
+    if unlike := _head_problem(connection, UUID(store_id)):
+        raise damaged(path, unlike)
     return UUID(store_id)
+
+
+def _head_problem(connection: sqlite3.Connection, store_id: UUID) -> str | None:
+    """What in the head is not as the last event has it."""
+    head = head_of(connection)
+    last = connection.execute(
+        "SELECT position, recorded_at, link FROM events ORDER BY position DESC LIMIT 1"
+    ).fetchone() or (0, 0, genesis(store_id))
+    if head.position != last[0]:
+        return f"its head says {head.position}, and its last event is {last[0]}"
+    return None if head == last else "its head has another instant or link than its last event"
+
+
+def problems_of(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What is wrong with the file: its pages, its indexes, and its head."""
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check(100)") if text != "ok"]
+    store_id, gate = connection.execute("SELECT store_id, gate FROM head, erasure").fetchone()
+    if unlike := _head_problem(connection, UUID(store_id)):
+        found.append(unlike)
+    if gate:
+        found.append("the gate for erasures stands open")
+    return tuple(found)
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
