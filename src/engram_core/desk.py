@@ -193,6 +193,8 @@ class Desk:
         command = work.renamed(command)
         if draft.base_revision:
             self._check_ground(work, command, draft)
+        elif isinstance(command, Remember):
+            work.before(command.memory_id)  # somebody may have begun one under this id meanwhile
         drafter = replaced(work.author, on_behalf_of=state.author, session_id=state.session_id, client=state.client)
         with work.acting_as(drafter):
             request = Request(command=command, occurred_at=draft.drafted_at)

@@ -16,8 +16,10 @@ from engram_core.errors import ConcurrencyError
 from engram_core.events import MemoryCreated, RecordedEvent
 from engram_core.externals import check_external_ids, holder
 from engram_core.folding import fold
+from engram_core.known import Known
 from engram_core.log import Written
 from engram_core.memory import decide
+from engram_core.projections.proposals import is_reserved
 from engram_core.projections.rows import Commit, Transition
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.similar import possible_conflicts, twin_of
@@ -172,7 +174,7 @@ class Writer(Core):
         if (held := holder(work, command.external_ids, command.visibility)) is not None:
             work.rename(command.memory_id, held)
             return Receipt(status=ReceiptStatus.DUPLICATE, memory_id=held, redactions=command.redactions)
-        changes = decide(command, work.known(command), ctx)
+        changes = decide(command, self._known(work, command), ctx)
         created = changes[0].event
         assert isinstance(created, MemoryCreated)
         twin = None if command.on_duplicate == "create" else twin_of(work, created, ctx.now)
@@ -191,6 +193,15 @@ class Writer(Core):
             possible_conflicts=conflicts,
             redactions=command.redactions,
         )
+
+    def _known(self, work: Work, command: Remember) -> Known:
+        """As the submission knows it; an id that a caller chose may be another draft's, unless it is this one's."""
+        known, author = work.known(command), work.author
+        if not command.own_id or author.on_behalf_of is not None:
+            return known
+        if is_reserved(work.tx, command, author.actor, drafting=work.assume is not None):
+            return replaced(known, taken=known.taken | {command.memory_id})
+        return known
 
     def _twin(self, work: Work, command: Remember, twin: str, ctx: Context) -> Receipt:
         """An exact duplicate stores nothing; when asked to, it counts as a confirmation."""

@@ -22,9 +22,9 @@ from engram_core.events import (
     RecordedEvent,
 )
 from engram_core.proposal import proposal_stream, words_owner
-from engram_core.values import to_micros
+from engram_core.values import Actor, to_micros
 
-__all__ = ["draft_digest", "rewrite_proposal", "write_proposals"]
+__all__ = ["draft_digest", "is_reserved", "rewrite_proposal", "write_proposals"]
 
 _PREFIX: Final = proposal_stream("")
 _NO_DRAFT: Final = (0,)  # drafts are numbered from 1
@@ -36,6 +36,26 @@ def draft_digest(command: Command) -> str:
     if isinstance(command, Remember) and not command.own_id:
         raw.pop("memory_id")
     return sha256(json.dumps(raw, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:32]
+
+
+def is_reserved(tx: sqlite3.Connection, command: Remember, author: Actor, *, drafting: bool) -> bool:
+    """True when a draft has the id under which a memory is to begin.
+
+    An id that was once reserved is nobody else's, whatever became of the draft; to its author it is free again once
+    the draft is closed.
+
+    Args:
+        tx: A connection to the read model.
+        command: What is to begin.
+        author: Who asks.
+        drafting: Whether he asks for a draft: the same one twice is one.
+    """
+    row = tx.execute(
+        "SELECT 1 FROM drafts d JOIN proposals p ON p.id = d.proposal WHERE d.memory_id = ? AND d.begins = 1"
+        " AND (p.author IS NOT ? OR (d.status = 'open' AND d.digest IS NOT ?)) LIMIT 1",
+        (command.memory_id, str(author), draft_digest(command) if drafting else None),
+    ).fetchone()
+    return row is not None
 
 
 def write_proposals(tx: sqlite3.Connection, events: Iterable[RecordedEvent], prefix: str = "") -> None:
