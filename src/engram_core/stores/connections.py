@@ -63,6 +63,7 @@ class Connections:
         self._write_lock = _write_lock(self.path)
         self._owner: int | None = None
         self._writer: Handle | None = None
+        self._copier: Handle | None = None
         self._readers: WeakSet[Handle] = WeakSet()
         self._local = threading.local()
 
@@ -100,6 +101,15 @@ class Connections:
         if self._writer is None or not self.owned():
             raise RuntimeError("there is no transaction of this thread")
         return self._writer.connection
+
+    def copier(self) -> sqlite3.Connection:
+        """A second connection of the thread that holds the lock, to copy the write-ahead log by.
+
+        It is kept from one time to the next: to open one means to read the whole schema.
+        """
+        if self._copier is None or not self._copier.usable:
+            self._copier = Handle(self.extra())
+        return self._copier.connection
 
     def release_writer(self) -> None:
         """Gives the write lock back."""
@@ -170,9 +180,10 @@ class Connections:
                 self._write_lock.release()
 
     def _close_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        for handle in (self._writer, self._copier):
+            if handle is not None:
+                handle.close()
+        self._writer = self._copier = None
 
     def check(self) -> None:
         """Raises what a use of these connections is answered with, when they cannot be used."""
@@ -207,7 +218,7 @@ class Connections:
         """
         idle = take(self._guard)
         if self.owned() or not (busy or take(self._write_lock)):
-            idle = idle and self._writer is None
+            idle = idle and self._writer is None and self._copier is None
         else:
             self._close_writer()
         for handle in tuple(self._readers):
@@ -220,7 +231,7 @@ class Connections:
     def restart(self, *, unfit: bool) -> None:
         """Begins anew after a fork, in the child; refuses to if a connection to the file came over with it."""
         self._unfit = self._unfit or unfit
-        for handle in (self._writer, *self._readers):
+        for handle in (self._writer, self._copier, *self._readers):
             if handle is not None and handle.usable:
                 handle.abandon()
         self._start()

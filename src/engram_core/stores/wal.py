@@ -10,7 +10,6 @@ it anew cuts the file.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["CHECKPOINT_BYTES", "checkpoint", "cut", "size"]
@@ -29,13 +28,13 @@ def size(path: Path) -> int:
         return 0
 
 
-def checkpoint(extra: Callable[[], sqlite3.Connection]) -> bool:
-    """Copies the log into the database, under SQLite's write lock; False if a reader is in the way."""
-    connection = extra()
-    try:
-        busy, frames, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    finally:
-        connection.close()
+def checkpoint(copier: sqlite3.Connection) -> bool:
+    """Copies the log into the database, under SQLite's write lock; False if a reader is in the way.
+
+    Args:
+        copier: Another connection than the one that holds the lock.
+    """
+    busy, frames, copied = copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return not busy and bool(frames == copied)
 
 
