@@ -1,4 +1,4 @@
-"""What those need who test a store, rules, or something built on them.
+"""What those need who test a store, a projection, rules, or something built on them.
 
 Hypothesis is needed by the two machines, by the `check_…` suites and by `engram_core.testing.strategies`; install the
 extra `testing` for them.
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram_core.testing.building import appending, new_event, whole_log
     from engram_core.testing.clocks import FrozenClock, SequentialIds
-    from engram_core.testing.contracts import EventStoreContract
+    from engram_core.testing.contracts import EventStoreContract, ProjectionContract
     from engram_core.testing.embedding import FakeEmbedder
     from engram_core.testing.good import STORES
     from engram_core.testing.history import History, problems_of
     from engram_core.testing.logs import encoded, memory_created, store_of
     from engram_core.testing.machine import event_store_machine
-    from engram_core.testing.report import certify
+    from engram_core.testing.report import certify, certify_projection
     from engram_core.testing.scenario import Happened, Outcome, Scenario, happened, recorded_event
     from engram_core.testing.spaces import memory_space_machine
     from engram_core.testing.suites import (
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
         check_folds_split,
         check_no_wall_clock,
     )
-    from engram_core.testing.zoo import BROKEN_STORES
+    from engram_core.testing.zoo import BROKEN_PROJECTIONS, BROKEN_STORES, PROJECTIONS
 
 __all__ = [
+    "BROKEN_PROJECTIONS",
     "BROKEN_STORES",
+    "PROJECTIONS",
     "STORES",
     "EventStoreContract",
     "FakeEmbedder",
@@ -40,10 +42,12 @@ __all__ = [
     "Happened",
     "History",
     "Outcome",
+    "ProjectionContract",
     "Scenario",
     "SequentialIds",
     "appending",
     "certify",
+    "certify_projection",
     "check_codec",
     "check_decided_events_fold",
     "check_decider",
@@ -63,7 +67,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BROKEN_PROJECTIONS": "zoo",
     "BROKEN_STORES": "zoo",
+    "PROJECTIONS": "zoo",
     "STORES": "good",
     "EventStoreContract": "contracts",
     "FakeEmbedder": "embedding",
@@ -71,10 +77,12 @@ _HOMES = {
     "Happened": "scenario",
     "History": "history",
     "Outcome": "scenario",
+    "ProjectionContract": "contracts",
     "Scenario": "scenario",
     "SequentialIds": "clocks",
     "appending": "building",
     "certify": "report",
+    "certify_projection": "report",
     "check_codec": "suites",
     "check_decided_events_fold": "suites",
     "check_decider": "suites",

@@ -1,15 +1,19 @@
-"""Runs the contract on a store and tells what held, what did not, and what was not tried."""
+"""Runs a contract and tells what held, what did not, and what was not tried."""
 
 from __future__ import annotations
 
 import io
+import sqlite3
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
-from engram_core.ports import Clock, EventStore
-from engram_core.testing.contracts import EventStoreContract
+from engram_core.events import RecordedEvent
+from engram_core.ports import Clock, EventStore, Projection
+from engram_core.testing.contracts import EventStoreContract, ProjectionContract
+from engram_core.values import Actor
 
-__all__ = ["Report", "certify"]
+__all__ = ["Report", "certify", "certify_projection"]
 
 
 class Report:
@@ -44,12 +48,14 @@ def certify(
     make_store_with_clock: Callable[[Clock], EventStore] | None = None,
     reopen: Callable[[EventStore], EventStore] | None = None,
     another: Callable[[EventStore], EventStore] | None = None,
+    only: Collection[str] = (),
 ) -> Report:
     """Runs every obligation of `EventStoreContract` on new stores of this factory; what is not given is skipped.
 
     Args:
         make_store: Gives a new, empty store.
         make_store_with_clock, reopen, another: As the methods of `EventStoreContract`.
+        only: Names of the tests to run; by default all.
     """
 
     class Case(EventStoreContract, unittest.TestCase):
@@ -65,8 +71,48 @@ def certify(
         def another(self, store: EventStore) -> EventStore | None:
             return another(store) if another else None
 
-    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Case)
-    names = [test.id().rpartition(".")[2] for test in suite if isinstance(test, unittest.TestCase)]
+    return _run(Case, only)
+
+
+def certify_projection(
+    make_projection: Callable[[], Projection],
+    *,
+    viewer: Actor | None = None,
+    erasure: bool = True,
+    expected: Callable[[Sequence[RecordedEvent]], Any] | None = None,
+    shown: Callable[[sqlite3.Connection], Any] | None = None,
+    only: Collection[str] = (),
+) -> Report:
+    """Runs every obligation of `ProjectionContract` on new instances; what is not given is skipped.
+
+    Args:
+        make_projection: Gives a new instance of the projection.
+        viewer, erasure, expected, shown: As the attributes and methods of `ProjectionContract`.
+        only: Names of the tests to run; by default all.
+    """
+    serves, forgets = viewer, erasure
+
+    class Case(ProjectionContract, unittest.TestCase):
+        viewer = serves
+        erasure = forgets
+
+        def make_projection(self) -> Projection:
+            return make_projection()
+
+        def expected(self, events: Sequence[RecordedEvent]) -> Any:
+            return expected(events) if expected else None
+
+        def shown(self, tx: sqlite3.Connection) -> Any:
+            return shown(tx) if shown else super().shown(tx)
+
+    return _run(Case, only)
+
+
+def _run(case: type[unittest.TestCase], only: Collection[str]) -> Report:
+    if unknown := [name for name in only if not hasattr(case, name)]:
+        raise ValueError(f"the contract has no test {', '.join(unknown)}")
+    names = sorted(only) or unittest.defaultTestLoader.getTestCaseNames(case)
+    suite = unittest.TestSuite(map(case, names))
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(suite)
     failed = {_name(test): trace for test, trace in (*result.failures, *result.errors)}
     skipped = {_name(test): why for test, why in result.skipped}

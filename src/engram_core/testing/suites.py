@@ -5,11 +5,8 @@ Each function raises what Hypothesis raises: the assertion that failed, for the 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +19,7 @@ from engram_core.events import RecordedEvent
 from engram_core.ports import NewEvent, Recorded
 from engram_core.testing.logs import encoded
 from engram_core.testing.scenario import recorded_event
+from engram_core.testing.watching import watching
 from engram_core.values import to_micros
 
 __all__ = [
@@ -35,13 +33,6 @@ __all__ = [
 
 C = TypeVar("C")
 S = TypeVar("S")
-
-_CLOCKS: Final = frozenset(
-    {
-        "now", "utcnow", "today", "time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns",
-        "localtime", "gmtime", "urandom", "getrandbits", "uuid1", "uuid4", "open",
-    }
-)  # fmt: skip
 
 
 def check_decider(
@@ -144,7 +135,7 @@ def check_no_wall_clock(
     @_tried(max_examples)
     @given(commands, histories, contexts)
     def property(command: C, history: tuple[RecordedEvent, ...], context: Context) -> None:
-        with _watching() as seen:
+        with watching() as seen:
             state = decider.fold(history)
             _answer(decider, command, state, context)
         assert not seen, "; ".join(seen)
@@ -232,22 +223,3 @@ def _tried(max_examples: int) -> Callable[[Any], Any]:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
-
-
-@contextmanager
-def _watching() -> Iterator[list[str]]:
-    """Lists the calls of clocks, sources of randomness and files within the block."""
-    seen: list[str] = []
-
-    def called(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "c_call" and argument.__name__ in _CLOCKS:
-            caller = str(frame.f_globals.get("__name__"))
-            if not caller.startswith("hypothesis."):  # which measures the garbage collector, whenever that runs
-                seen.append(f"{caller} calls {argument.__qualname__}")
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        yield seen
-    finally:
-        sys.setprofile(before)

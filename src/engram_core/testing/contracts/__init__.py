@@ -1,14 +1,15 @@
-"""The contract of an `EventStore`, as tests that every store inherits."""
+"""The contracts of an `EventStore` and of a `Projection`, as tests that every store and every projection inherits."""
 
 from __future__ import annotations
 
 from engram_core.testing.contracts.appending import Appending
 from engram_core.testing.contracts.erasing import Erasing
 from engram_core.testing.contracts.holding import Holding
+from engram_core.testing.contracts.projecting import ProjectionContract
 from engram_core.testing.contracts.reading import Reading
 from engram_core.testing.contracts.sharing import Sharing
 
-__all__ = ["Appending", "Erasing", "EventStoreContract", "Holding", "Reading", "Sharing"]
+__all__ = ["Appending", "Erasing", "EventStoreContract", "Holding", "ProjectionContract", "Reading", "Sharing"]
 
 
 class EventStoreContract(Appending, Reading, Holding, Erasing, Sharing):

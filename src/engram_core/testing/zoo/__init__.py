@@ -1,4 +1,4 @@
-"""Broken stores, each with one fault that the contract must find: they show what an obligation means."""
+"""Broken stores and projections, each with one fault that the contract must find: they show what it asks for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ from engram_core.testing.zoo._reads import READS
 from engram_core.testing.zoo._records import RECORDS
 from engram_core.testing.zoo._wholes import WHOLES
 from engram_core.testing.zoo.base import BrokenStore
+from engram_core.testing.zoo.ledgers import PROJECTIONS
+from engram_core.testing.zoo.projections import BROKEN_PROJECTIONS, BrokenProjection
 
-__all__ = ["APPENDS", "BROKEN_STORES", "READS", "RECORDS", "WHOLES", "BrokenStore"]
+__all__ = [
+    "APPENDS",
+    "BROKEN_PROJECTIONS",
+    "BROKEN_STORES",
+    "PROJECTIONS",
+    "READS",
+    "RECORDS",
+    "WHOLES",
+    "BrokenProjection",
+    "BrokenStore",
+]
 
 BROKEN_STORES: Mapping[str, BrokenStore] = MappingProxyType({**APPENDS, **RECORDS, **READS, **WHOLES})
 """All broken stores, by name."""
