@@ -1,7 +1,7 @@
 """Measures every area beside its floor: prints a table, and keeps it as JSON in `benchmarks/results/`.
 
     python -m benchmarks                                # every area at 10,000 memories
-    python -m benchmarks writes                         # one group, in seconds: writes, loads, reads, upkeep, cold …
+    python -m benchmarks writes                         # one group, in seconds: writes, loads, undoing, reads, upkeep …
     python -m benchmarks remember change --size 100000  # some areas, on a larger space
     python -m benchmarks --list                         # the names of areas and groups
     python -m benchmarks --sizes 10000 100000 1000000   # one after the other
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import reads, upkeep, writes
+from benchmarks import cold, crowd, peaks, reads, recalls, upkeep, writes
 from benchmarks.measuring import Row, table
 from benchmarks.world import World, filled
 
@@ -38,16 +38,22 @@ Area = Callable[[World], Iterator[Row]]
 # Reads come before writes: what one area leaves behind must not weigh on another.
 GROUPS: dict[str, dict[str, Area]] = {
     "reads": {
-        "recall": reads.recall,
-        "as_of": reads.as_of,
+        "recall": recalls.recall,
+        "as_of": recalls.as_of,
         "find": reads.find,
+        "neighbours": reads.neighbours,
+        "reviews": reads.reviews,
+        "history": reads.history,
     },
     "upkeep": {
         "read_log": reads.read_log,
         "scores": upkeep.scores,
         "rebuild": upkeep.rebuild,
-        "opening": reads.opening,
+        "maintenance": upkeep.maintenance,
+        "peaks": peaks.peaks,
     },
+    "cold": {"import": cold.importing, "opening": recalls.opening},
+    "crowd": {"crowd": crowd.crowd},
     "writes": {
         "agreement": writes.agreement,
         "append": writes.append,
@@ -58,8 +64,8 @@ GROUPS: dict[str, dict[str, Area]] = {
         "change_accessed": writes.change_accessed,
     },
     "loads": {"load": reads.load},
-    "size": {"size": upkeep.size},
-    "cold": {"import": upkeep.importing},
+    "undoing": {"undo": upkeep.undo},
+    "sizes": {"size": upkeep.size},
 }
 AREAS = {name: area for group in GROUPS.values() for name, area in group.items()}
 RESULTS = Path(__file__).parent / "results"
