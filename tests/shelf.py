@@ -9,6 +9,7 @@ from typing import Any
 
 from engram_core.policy import RecallPolicy
 from engram_core.projections import schema, texts
+from engram_core.projections.lanes import VisibleTexts
 from engram_core.recall import Ranked, Scope, Signals, ranked
 
 SHARED, PRIVATE, RESTRICTED = range(3)
@@ -121,12 +122,21 @@ class Shelf:
         scope = Scope(
             admit=admit,
             weigh=lambda row: Signals(0.5, 0.45, row[2], stale=False),
-            readable="" if viewer is None else _AUDIENCE,
-            still="" if viewer is None else "{row}.stored = 'active' AND " + _AUDIENCE,
-            position=known,
             parameters=parameters,
+            **self._eyes(viewer, known),
         )
         return ranked(self.connection, question, scope, self.policy, limit=limit)
+
+    def visible(self, viewer: str | None, known: int | None) -> VisibleTexts:
+        """The texts as a viewer counts them."""
+        return VisibleTexts(self.connection, parameters={"viewer": viewer}, **self._eyes(viewer, known))
+
+    def _eyes(self, viewer: str | None, known: int | None) -> dict[str, Any]:
+        return {
+            "readable": "" if viewer is None else _AUDIENCE,
+            "still": "" if viewer is None else "{row}.stored = 'active' AND " + _AUDIENCE,
+            "position": known,
+        }
 
     def keys(self, question: str, **how: Any) -> list[int]:
         """The keys of the hits."""

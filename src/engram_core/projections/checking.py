@@ -81,8 +81,8 @@ class Check:
         )
         self._same(
             "text_totals",
-            "SELECT lane, texts, length FROM text_totals WHERE texts > 0",
-            "SELECT lane, count(*), sum(length) FROM texts GROUP BY lane",
+            "SELECT * FROM text_totals WHERE texts > 0",
+            f"SELECT lane, from_position / {texts.SPAN}, count(*), sum(length) FROM texts GROUP BY 1, 2",
         )
         found = {row[:3]: row[3] for row in self._tx.execute("SELECT * FROM dangling")}
         if found != self._dangling:

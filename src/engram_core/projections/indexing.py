@@ -13,8 +13,8 @@ from engram_core.vocab import StoredStatus
 
 __all__ = ["TERMS_VERSION", "TextChanges", "text_change", "text_of"]
 
-TERMS_VERSION: Final = 2
-"""Raised when the same text yields other terms, so that the lanes are built anew."""
+TERMS_VERSION: Final = 3
+"""Raised when the same text yields other terms, or the lanes hold them otherwise, so that the lanes are built anew."""
 
 _READ: Final = frozenset({"text", "attributes", "absorbed", "tags", "visibility"})
 _LIVE: Final = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)

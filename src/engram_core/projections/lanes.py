@@ -1,7 +1,9 @@
 """The text lanes as one viewer may count them: which texts he sees, how many hold a term, which, and what is near.
 
-In the present a lane is seen whole, row by row, or not at all; of a lane seen whole the full-text index itself gives
-the statistics. At a past position every lane is read row by row, beside the lane of texts that have ended since.
+A lane is seen whole, row by row, or not at all. Of a lane seen whole the full-text index itself gives the statistics;
+at a past position, too: its rows are numbered by the memory's key, which is the position of its beginning, so those of
+then are the rows up to a number, less those whose text was changed since. The lane of texts that have ended since is
+read row by row beside it.
 """
 
 from __future__ import annotations
@@ -11,12 +13,15 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from engram_core.projections.texts import LANES, PAST_LANE
+from engram_core.projections.texts import LANES, PAST_LANE, SPAN
 
 __all__ = ["VisibleTexts"]
 
 _BY_THEN: Final = "{row}.from_position <= :known"
 _UNTIL_THEN: Final = "{row}.from_position <= :known AND {row}.to_position > :known"
+
+_CHANGED: Final = "t.from_position > :known AND t.from_position > t.key AND t.key <= :known"
+_MANY_CHANGED: Final = 8_192  # from so many on, asking for each match is cheaper than listing them
 
 _LINKING: Final = "'about', 'involves', 'owned_by', 'works_at', 'located_in', 'part_of'"
 
@@ -29,12 +34,22 @@ class _Lane(NamedTuple):
         rows: The table that says which texts it holds.
         joins: What a query over rows `t` of that table joins, to ask for the viewer.
         condition: SQL over these: he may read the text; empty when he reads the whole lane.
+        numbers: SQL over the number `{number}` of a match: he may read it; empty for all; None: it takes its row.
     """
 
     name: str
     rows: str
     joins: str
     condition: str
+    numbers: str | None
+
+    def asked(self, number: str) -> tuple[str, str, str]:
+        """What a query over matches joins and asks, and the number of a match as in the present."""
+        if self.numbers is not None:
+            return "", f" AND {self.numbers.format(number=number)}" if self.numbers else "", number
+        key, present = ("key", number) if self.rows == "texts" else ("row", f"t.key * 10 + {number} % 10")
+        joins = f"CROSS JOIN {self.rows} t ON t.{key} = {number} / 10 {self.joins}"
+        return joins, f" AND {self.condition}", present
 
 
 class VisibleTexts:
@@ -74,25 +89,23 @@ class VisibleTexts:
         found = dict.fromkeys(terms, 0)
         listed = json.dumps(terms)
         for lane in self._lanes:
-            if lane.condition:
-                sql = f"SELECT count(*) FROM {lane.name} f {_held(lane, 'f.rowid')} WHERE f.terms MATCH :match"
-                for term in terms:
-                    found[term] += self._one(f"{sql} AND {lane.condition}", match=f'"{term}"')
+            joins, condition, _ = lane.asked("f.rowid")
+            if condition:
+                count = f"SELECT count(*) FROM {lane.name} f {joins} WHERE f.terms MATCH"
+                sql = f"SELECT j.value, ({count} '\"' || j.value || '\"'{condition}) FROM json_each(:terms) j"
             else:
                 sql = (
                     f"SELECT v.term, v.doc FROM json_each(:terms) j CROSS JOIN {lane.name}_terms v ON v.term = j.value"
                 )
-                for term, count in self.rows(sql, terms=listed):
-                    found[term] += count
+            for term, held in self.rows(sql, terms=listed):
+                found[term] += held
         return found
 
     def places(self, term: str) -> list[str]:
         """The texts that hold a term, one entry for each time: the memory's key, then one figure for the level."""
         found = []
         for lane in self._lanes:
-            number, joins, condition = "doc", "", ""
-            if lane.condition:
-                number, joins, condition = "t.key * 10 + doc % 10", _held(lane, "doc"), f" AND {lane.condition}"
+            joins, condition, number = lane.asked("doc")
             sql = f"SELECT group_concat({number}) FROM {lane.name}_places {joins} WHERE term = :term{condition}"
             found.append(self._one(sql, term=term))
         return ",".join(filter(None, found)).split(",") if any(found) else []
@@ -102,10 +115,7 @@ class VisibleTexts:
         either = " OR ".join(f'"{other}"' for other in others)
         found = []
         for lane in self._lanes:
-            number, joins, condition = "f.rowid", "", ""
-            if lane.condition:
-                number, condition = "t.key * 10 + f.rowid % 10", f" AND {lane.condition}"
-                joins = _held(lane, "f.rowid")
+            joins, condition, number = lane.asked("f.rowid")
             sql = f"SELECT group_concat({number}) FROM {lane.name} f {joins} WHERE f.terms MATCH :match{condition}"
             found.append(self._one(sql, match=f'"{term}" AND ({either})'))
         return ",".join(filter(None, found)).split(",") if any(found) else []
@@ -135,7 +145,7 @@ class VisibleTexts:
         if self._position is None:
             tables = [("texts", "")]
         for table, when in tables:
-            joins, condition = self._asked(when)
+            joins, condition = self._asked(when, table)
             yield from self.connection.execute(
                 f"SELECT t.key, v.vector FROM {table} t {joins} CROSS JOIN vectors v ON v.embedder = :embedder"
                 # the plus keeps SQLite from deriving a range of v from that of t
@@ -263,7 +273,7 @@ class VisibleTexts:
             tables = [("texts", "")]
         found = []
         for table, when in tables:
-            joins, condition = self._asked(when)
+            joins, condition = self._asked(when, table)
             found.append(f"EXISTS (SELECT 1 FROM {table} t {joins} WHERE t.key = {row}.key AND {condition or 1})")
         return f"({' OR '.join(found)})"
 
@@ -275,49 +285,83 @@ class VisibleTexts:
         past = present.replace("FROM texts", "FROM past_texts").replace("(SELECT", "(SELECT", 1)
         return f"coalesce({present} AND {_BY_THEN.format(row='t')}), {past} AND {_UNTIL_THEN.format(row='t')}))"
 
-    def _asked(self, when: str) -> tuple[str, str]:
-        """The joins and the condition under which a row `t` of a table of texts counts."""
+    def _asked(self, when: str, table: str) -> tuple[str, str]:
+        """The joins and the condition under which a row `t` of a table of texts counts.
+
+        A present text has the audience of its memory, which is not gone: only of those that ended it is asked whether
+        he may read the memory today.
+        """
         conditions = [part.format(row="t") for part in (when, self._readable) if part]
         joins = ""
-        if self._still:
+        if self._still and table == "past_texts":
             joins = "CROSS JOIN main.memories today ON today.key = t.key"
             conditions.append(self._still.format(row="today"))
         return joins, " AND ".join(f"({condition})" for condition in conditions)
 
     def _present(self) -> list[_Lane]:
         lanes = []
-        totals = self.rows("SELECT lane, texts, length FROM text_totals WHERE texts > 0 ORDER BY lane")
+        totals = self.rows("SELECT lane, sum(texts), sum(length) FROM text_totals GROUP BY lane HAVING sum(texts) > 0")
         for number, texts, length in totals:
             if number == 0 or not self._readable:
-                lanes.append(_Lane(LANES[number], "texts", "", ""))
+                lanes.append(_Lane(LANES[number], "texts", "", "", ""))
                 self.count += texts
                 self.length += length
             elif number == 2:
-                lane = _Lane(LANES[2], "texts", *self._asked("{row}.lane = 2"))
-                if self._add(lane):
-                    lanes.append(lane)
+                lanes += self._restricted("")
         return lanes
 
     def _past(self) -> list[_Lane]:
-        present, ended = self._asked(_BY_THEN), self._asked(_UNTIL_THEN)
-        lanes = [_Lane(name, "texts", *present) for name in LANES if not self._readable or name != LANES[1]]
-        past = _Lane(PAST_LANE, "past_texts", *ended)
-        if self._readable or self._still or not self._subtract():
-            self._add(lanes[0])
+        whole = LANES if not self._readable else LANES[:1]
+        numbers = self._numbers()
+        lanes = [_Lane(name, "texts", "", _BY_THEN.format(row="t"), numbers) for name in whole]
+        self._count_whole(len(whole))
+        if self._readable:
+            lanes += self._restricted(_BY_THEN.format(row="t"))
+        past = _Lane(PAST_LANE, "past_texts", *self._asked(_UNTIL_THEN, "past_texts"), None)
         return [*lanes, past] if self._add(past) else lanes
 
-    def _subtract(self) -> bool:
-        """Counts the present texts that began by then as all but the later ones, where these are fewer."""
-        ((last,),) = self.rows("SELECT max(from_position) FROM texts")
-        if last is None or 2 * self._parameters["known"] < last:
-            return False
-        ((texts, length),) = self.rows("SELECT sum(texts), sum(length) FROM text_totals")
-        ((more, longer),) = self.rows(
-            "SELECT count(*), coalesce(sum(length), 0) FROM texts WHERE from_position > :known"
+    def _numbers(self) -> str | None:
+        """SQL over the number of a match in a lane seen whole: the text held at the known position already."""
+        found = self.rows(f"SELECT t.key FROM texts t WHERE {_CHANGED} LIMIT {_MANY_CHANGED}")
+        if len(found) == _MANY_CHANGED:
+            return None
+        numbers = f"{{number}} < {10 * (self.known + 1)}"
+        return (
+            f"{numbers} AND {{number}} / 10 NOT IN (SELECT t.key FROM texts t WHERE {_CHANGED})" if found else numbers
         )
-        self.count += texts - more
-        self.length += length - longer
-        return True
+
+    def _count_whole(self, lanes: int) -> None:
+        """Counts the texts of the first lanes that began by the known position and have not ended."""
+        span = self.known // SPAN
+        for texts, length in self.rows(
+            "SELECT coalesce(sum(texts), 0), coalesce(sum(length), 0) FROM text_totals"
+            " WHERE lane < :lanes AND span < :span"
+            " UNION ALL SELECT count(*), coalesce(sum(length), 0) FROM texts"
+            " WHERE from_position >= :begun AND from_position <= :known AND lane < :lanes",
+            lanes=lanes,
+            span=span,
+            begun=span * SPAN,
+        ):
+            self.count += texts
+            self.length += length
+
+    def _restricted(self, when: str) -> list[_Lane]:
+        """The lane of restricted texts, by the audiences to which the viewer belongs; there are few."""
+        audiences = self.rows(
+            "WITH RECURSIVE audiences (audience) AS ("
+            "SELECT min(t.audience) FROM texts t WHERE t.lane > 0 AND t.lane = 2 UNION ALL"
+            " SELECT (SELECT min(t.audience) FROM texts t WHERE t.lane > 0 AND t.lane = 2 AND t.audience > a.audience)"
+            " FROM audiences a WHERE a.audience IS NOT NULL)"
+            " SELECT t.audience FROM (SELECT 2 AS lane, audience FROM audiences WHERE audience IS NOT NULL) t"
+            f" WHERE {self._readable.format(row='t')}"
+        )
+        if not audiences:
+            return []
+        self._parameters["audiences"] = json.dumps([audience for (audience,) in audiences])
+        among = "t.audience IN (SELECT value FROM json_each(:audiences))"
+        condition = " AND ".join(filter(None, ("t.lane > 0", "t.lane = 2", among, when)))
+        lane = _Lane(LANES[2], "texts", "", condition, None)
+        return [lane] if self._add(lane) else []
 
     def _add(self, lane: _Lane) -> int:
         ((texts, length),) = self.rows(
@@ -326,9 +370,3 @@ class VisibleTexts:
         self.count += texts
         self.length += length
         return int(texts)
-
-
-def _held(lane: _Lane, document: str) -> str:
-    """The joins from a match to the row that tells whether the viewer may read it."""
-    number = "key" if lane.rows == "texts" else "row"
-    return f"CROSS JOIN {lane.rows} t ON t.{number} = {document} / 10 {lane.joins}"

@@ -19,6 +19,7 @@ __all__ = [
     "LANES",
     "LENGTHS",
     "PAST_LANE",
+    "SPAN",
     "Text",
     "create_statements",
     "document_id",
@@ -36,6 +37,9 @@ LANES: Final = ("text_shared", "text_private", "text_restricted")
 
 PAST_LANE: Final = "text_past"
 
+SPAN: Final = 4_096
+"""Texts are counted by the stretch of so many positions in which they began, so that those up to one are added up."""
+
 _BOUNDS: Final = (8, 13, 21, 34, 55, 100, 200, 450, 1200)
 LENGTHS: Final = (6.0, 11.0, 17.0, 27.0, 44.0, 74.0, 140.0, 300.0, 735.0, 2000.0)
 """The length in terms that stands for each level."""
@@ -48,15 +52,18 @@ _TABLES: Final = """
 CREATE TABLE {p}texts (
     key INTEGER PRIMARY KEY, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
     document INTEGER NOT NULL, from_position INTEGER NOT NULL);
-CREATE INDEX {p}texts_from ON {p}texts (from_position, length);
+CREATE INDEX {p}texts_from ON {p}texts (from_position, lane, length);
+CREATE INDEX {p}texts_changed ON {p}texts (from_position) WHERE from_position > key;
 CREATE INDEX {p}texts_guarded ON {p}texts (lane, audience, length) WHERE lane > 0;
 CREATE TABLE {p}past_texts (
     row INTEGER PRIMARY KEY, key INTEGER NOT NULL, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
     document INTEGER NOT NULL, from_position INTEGER NOT NULL, to_position INTEGER NOT NULL);
 CREATE INDEX {p}past_texts_key ON {p}past_texts (key);
 CREATE INDEX {p}past_texts_end ON {p}past_texts (to_position);
-CREATE TABLE {p}text_totals (lane INTEGER PRIMARY KEY, texts INTEGER NOT NULL, length INTEGER NOT NULL);
-INSERT INTO {p}text_totals (lane, texts, length) VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0);
+CREATE TABLE {p}text_totals (
+    lane INTEGER NOT NULL, span INTEGER NOT NULL, texts INTEGER NOT NULL, length INTEGER NOT NULL,
+    PRIMARY KEY (lane, span)) WITHOUT ROWID;
+INSERT INTO {p}text_totals VALUES (0, 0, 0, 0), (1, 0, 0, 0), (2, 0, 0, 0);
 CREATE TABLE {p}names (
     term TEXT NOT NULL, key INTEGER NOT NULL, phrase INTEGER NOT NULL, size INTEGER NOT NULL,
     from_position INTEGER NOT NULL, to_position INTEGER,
@@ -134,21 +141,26 @@ def write_texts(
     if not fresh:
         for text in texts:
             _end(connection, text.key, text.position, prefix)
-    totals = [[0, 0], [0, 0], [0, 0]]
+    totals: dict[tuple[int, int], list[int]] = {}
     rows = []
     for text in texts:
         length = _length(text.terms)
-        rows.append((text.key, text.lane, text.audience, length, document_id(text.key, text.terms), text.position))
-        totals[text.lane][0] += 1
-        totals[text.lane][1] += length
+        number = text.key * 10 + bisect_left(_BOUNDS, length)
+        rows.append((text.key, text.lane, text.audience, length, number, text.position))
+        total = totals.setdefault((text.lane, text.position // SPAN), [0, 0])
+        total[0] += 1
+        total[1] += length
     connection.executemany(f"INSERT INTO {prefix}texts VALUES (?, ?, ?, ?, ?, ?)", rows)
-    for lane, name in enumerate(LANES):
-        if totals[lane][0]:
-            _count(connection, prefix, lane, *totals[lane])
-            connection.executemany(
-                f"INSERT INTO {prefix}{name} (rowid, terms) VALUES (?, ?)",
-                [(row[4], text.terms) for row, text in zip(rows, texts, strict=True) if text.lane == lane],
-            )
+    connection.executemany(
+        f"INSERT INTO {prefix}text_totals VALUES (?, ?, ?, ?) ON CONFLICT (lane, span)"
+        " DO UPDATE SET texts = texts + excluded.texts, length = length + excluded.length",
+        [(*place, *total) for place, total in totals.items()],
+    )
+    for lane in {lane for lane, _ in totals}:
+        connection.executemany(
+            f"INSERT INTO {prefix}{LANES[lane]} (rowid, terms) VALUES (?, ?)",
+            [(row[4], text.terms) for row, text in zip(rows, texts, strict=True) if text.lane == lane],
+        )
     names = [
         (term, text.key, number, len(phrase), text.position, None)
         for text in texts
@@ -168,11 +180,11 @@ def end_texts(connection: sqlite3.Connection, keys: Iterable[int], position: int
 def erase_texts(connection: sqlite3.Connection, keys: Iterable[int], *, prefix: str = "") -> None:
     """Removes memories' texts and names, present and past. `optimize_texts` then takes their traces."""
     for key in keys:
-        for lane, length, document_row in connection.execute(
-            f"SELECT lane, length, document FROM {prefix}texts WHERE key = ?", (key,)
+        for lane, length, document_row, since in connection.execute(
+            f"SELECT lane, length, document, from_position FROM {prefix}texts WHERE key = ?", (key,)
         ).fetchall():
             connection.execute(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", (document_row,))
-            _count(connection, prefix, lane, -1, -length)
+            _uncount(connection, prefix, lane, since, length)
         for (document_row,) in connection.execute(
             f"SELECT document FROM {prefix}past_texts WHERE key = ?", (key,)
         ).fetchall():
@@ -191,10 +203,13 @@ def _length(terms: str) -> int:
     return terms.count(" ") + terms.count("\n") + 1 if terms else 0
 
 
-def _count(connection: sqlite3.Connection, prefix: str, lane: int, texts: int, length: int) -> None:
+def _uncount(connection: sqlite3.Connection, prefix: str, lane: int, since: int, length: int) -> None:
+    span = (lane, since // SPAN)
     connection.execute(
-        f"UPDATE {prefix}text_totals SET texts = texts + ?, length = length + ? WHERE lane = ?", (texts, length, lane)
+        f"UPDATE {prefix}text_totals SET texts = texts - 1, length = length - ? WHERE lane = ? AND span = ?",
+        (length, *span),
     )
+    connection.execute(f"DELETE FROM {prefix}text_totals WHERE lane = ? AND span = ? AND texts = 0 AND span > 0", span)
 
 
 def _end(connection: sqlite3.Connection, key: int, position: int, prefix: str) -> None:
@@ -223,4 +238,4 @@ def _end(connection: sqlite3.Connection, key: int, position: int, prefix: str) -
         (position, key, position),
     )
     connection.execute(f"DELETE FROM {prefix}names WHERE key = ? AND to_position IS NULL", (key,))
-    _count(connection, prefix, lane, -1, -length)
+    _uncount(connection, prefix, lane, since, length)
