@@ -167,6 +167,10 @@ class Core:
         """A proposal as its events left it; None if there is none."""
         return fold_proposal(self.log.stream(proposal_stream(proposal_id)))
 
+    def head(self) -> int:
+        """Where the log stands for this thread's running write."""
+        return self._local.head
+
     def forget(self) -> None:
         """Drops every folded memory, because payloads of the log were replaced."""
         self.states.clear()
@@ -174,9 +178,13 @@ class Core:
 
 
 class _Unfinished(threading.local):
-    """What this thread's running write took from the buffer of reads, looked at, and made of memories."""
+    """What this thread's running write took from the buffer of reads, looked at, and made of memories.
+
+    `head` is where the log stood when it began, and then the last position that it appended.
+    """
 
     reads: Sequence[Reads] = ()
+    head = 0
 
     def __init__(self) -> None:
         self.transitions: list[Transition] = []

@@ -51,7 +51,7 @@ class Work:
         self.core = core
         self.tx = tx
         self.now = core.now()
-        self.head = core.log.head()
+        self.head = core.head()
         self._author = author
         self._before: dict[str, MemoryState | None] = {}
         self._after: dict[str, MemoryState | None] = {}
@@ -62,7 +62,7 @@ class Work:
         self._pending: dict[str, list[RecordedEvent]] = {}
         self._counts: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
-        self._printed: tuple[MemoryCreated | None, str | None] = (None, None)
+        self._printed: dict[int, tuple[MemoryCreated, str | None]] = {}
         self.externals: dict[tuple[str, str], list[str]] = {}
 
     @contextmanager
@@ -136,6 +136,10 @@ class Work:
         if found is None or not may_see(self.viewer, found.visibility):
             return None
         return found
+
+    def keys(self) -> dict[str, int]:
+        """The keys of the memories that were looked at."""
+        return {id: state.origin.position for id, state in self._before.items() if state is not None}
 
     def is_memory(self, stream: str) -> bool:
         """True for the streams of memories."""
@@ -304,8 +308,8 @@ class Work:
         """What the new memory says, as a digest; None when it can have no exact duplicate."""
         if created.redactions:
             return None
-        if self._printed[0] is created:
-            return self._printed[1]
+        if (printed := self._printed.get(id(created))) is not None:
+            return printed[1]
         digest = fingerprint(
             self.core.options.kinds,
             kind=created.kind,
@@ -315,8 +319,13 @@ class Work:
             links=created.links,
             visibility=created.visibility,
         )
-        self._printed = (created, digest)
+        self._printed[id(created)] = created, digest
         return digest
+
+    def digest_of(self, events: Sequence[RecordedEvent]) -> str | None:
+        """The fingerprint of a memory that these events of its stream made, if it was computed already."""
+        printed = self._printed.get(id(events[0].event)) if len(events) == 1 else None
+        return None if printed is None else printed[1]
 
     def fingerprint_of(self, memory: MemoryState) -> str | None:
         """What a memory that is there says, as a digest."""

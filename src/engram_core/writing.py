@@ -46,11 +46,11 @@ class Writer(Core):
             turn = 0
             try:
                 with self.host.transaction() as tx:
-                    turn = self.states.at(self.log.head())
+                    self._local.head = self.log.head()
+                    turn = self.states.at(self._local.head)
                     result = attempt(tx)
-                    head = self.log.head()
                 changed = {t.after.id: t.after for t in self._local.transitions}
-                self.states.keep(turn, {**self._local.looked_at, **changed}, head)
+                self.states.keep(turn, {**self._local.looked_at, **changed}, self._local.head)
                 return result
             except BaseException as error:
                 self.accesses.restore(self._local.reads)
@@ -106,10 +106,14 @@ class Writer(Core):
             entry.change.stream: work.version(entry.change.stream) for batch in batches for entry in batch.decided
         }
         try:
-            return self.log.append(batches, expected, self._vetoes(work))
+            recorded = self.log.append(batches, expected, self._vetoes(work))
         except ConcurrencyError as error:
             error.code = _RACED
             raise
+        if recorded[0].position != self._local.head + 1:
+            self.forget()  # somebody else wrote in between, and any memory may have changed
+        self._local.head = recorded[-1].position
+        return recorded
 
     def _vetoes(self, work: Work) -> Callable[[tuple[RecordedEvent, ...]], None] | None:
         """Lets inline projections object before an append that could not be taken back afterwards."""
@@ -138,9 +142,9 @@ class Writer(Core):
             before = work.before(stream)
             after = fold(events, before, upcast=self.options.kinds.upcast)
             if after is not None:
-                transitions.append(Transition(before, after))
+                transitions.append(Transition(before, after, work.digest_of(events)))
         commands = () if key is None else ((key, recorded[0].batch_id),)
-        self.read_model.apply(work.tx, Commit(recorded, tuple(transitions), commands))
+        self.read_model.apply(work.tx, Commit(recorded, tuple(transitions), commands, work.keys()))
         self._local.transitions += transitions
 
     def _reads(self, work: Work) -> list[Written]:

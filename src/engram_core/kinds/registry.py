@@ -251,12 +251,13 @@ class KindRegistry:
         """
         if isinstance(kind, str):
             found = self._by_kind.get(kind)
-            shown = repr(str(kind)) if len(kind) <= 40 else f"{kind[:40]!r}…"
         else:
-            cls = kind if isinstance(kind, type) else type(kind)
-            found = self._by_class.get(cls)
-            shown = cls.__name__
+            found = self._by_class.get(kind if isinstance(kind, type) else type(kind))
         if found is None:
+            if isinstance(kind, str):
+                shown = repr(str(kind)) if len(kind) <= 40 else f"{kind[:40]!r}…"
+            else:
+                shown = (kind if isinstance(kind, type) else type(kind)).__name__
             problem = Problem("kind", f"{shown} is none of {', '.join(self.kinds)}")
             raise InvalidAttributesError("kind", [problem])
         return found

@@ -95,7 +95,7 @@ class Check:
     # -- memories -----------------------------------------------------------------------------------
 
     def _memory(self, transition: Transition) -> None:
-        before, after = transition
+        before, after, _ = transition
         expected = self._rows.full(after)
         key, since = expected[0], expected[_FROM]
         self._begun["memories"] += 1
@@ -120,7 +120,7 @@ class Check:
     # -- what hangs on them -------------------------------------------------------------------------
 
     def _hanging(self, transition: Transition) -> None:
-        before, after = transition
+        before, after, _ = transition
         key, position = after.origin.position, after.position
         touched = _touched(transition)
         if touched is None or touched & {"tags", "absorbed"}:
@@ -182,7 +182,7 @@ class Check:
     # -- texts --------------------------------------------------------------------------------------
 
     def _text(self, transition: Transition) -> None:
-        before, after = transition
+        before, after, _ = transition
         change = text_change(before, after, _touched(transition), self._rows)
         if change is None:
             return
@@ -250,7 +250,7 @@ class Check:
 
 def _touched(transition: Transition) -> frozenset[str] | None:
     """The groups that changed; None where all may have."""
-    before, after = transition
+    before, after, _ = transition
     if before is None or is_bare(before) != is_bare(after):
         return None
     return touched_groups(before, after)

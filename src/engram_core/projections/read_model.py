@@ -136,7 +136,7 @@ class ReadModel:
         if moved.rowcount != 1:
             self.catch_up(tx)
             return
-        writer = RowWriter(tx, self.rows)
+        writer = RowWriter(tx, self.rows, keys=commit.keys)
         writer.add(_once(commit.transitions))
         writer.flush()
         write_rest(tx, (commit,))

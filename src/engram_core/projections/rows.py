@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from engram_core.errors import EngramError
@@ -37,10 +38,16 @@ _MOST: Final = 2**53
 
 
 class Transition(NamedTuple):
-    """What a commit made of one memory: its state before (None: there was none) and after."""
+    """What a commit made of one memory: its state before (None: there was none) and after.
+
+    Attributes:
+        before, after: The states.
+        digest: The fingerprint of `after`, where the decision computed it already.
+    """
 
     before: MemoryState | None
     after: MemoryState
+    digest: str | None = None
 
 
 class Commit(NamedTuple):
@@ -50,11 +57,13 @@ class Commit(NamedTuple):
         events: All of its events, in order.
         transitions: One for each memory whose stream it touched.
         commands: Of each batch that answers a command_id: the command's key, and the batch id.
+        keys: Of memories that were looked at, so that nobody asks for them again.
     """
 
     events: tuple[RecordedEvent, ...]
     transitions: tuple[Transition, ...]
     commands: tuple[tuple[str, str], ...] = ()
+    keys: Mapping[str, int] = MappingProxyType({})
 
 
 def is_memory_stream(stream: str) -> bool:
@@ -94,8 +103,8 @@ _SECTIONS: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("lifetime", ("lifetime",), ("lifetime", "until")),
     ("validity", ("validity",), ("valid_from", "valid_to")),
     ("turning", ("confidence", "importance", "lifetime"), ("stale_at", "expires_at")),
-    ("fingerprint", ("text", "attributes", "edges", "lifecycle", "visibility"), ("fingerprint",)),
     ("version", (), ("updated_at", "revision", "from_position")),
+    ("fingerprint", ("text", "attributes", "edges", "lifecycle", "visibility"), ("fingerprint",)),
 )
 _NAMES: Final = tuple(name for name, _ in MEMORY_COLUMNS)
 _MADE: Final = [column for _, _, columns in _SECTIONS for column in columns]
@@ -136,13 +145,14 @@ class Rows:
                 return raw
             raise
 
-    def full(self, state: MemoryState) -> Row:
-        """The whole row of a state."""
+    def full(self, state: MemoryState, digest: str | None = None) -> Row:
+        """The whole row of a state; a fingerprint that is known need not be computed again."""
         if is_bare(state):
             return self._bare(state)
         made: list[Any] = []
-        for _, _, section in self._sections:
+        for _, _, section in self._sections[:-1]:
             made += section(state)
+        made += self._fingerprint(state) if digest is None else (digest,)
         row: Row = _in_order(made)
         return row
 

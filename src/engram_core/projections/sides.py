@@ -29,14 +29,14 @@ def primary(table: str, key: int, other: int, what: str) -> tuple[Any, ...]:
 
 def tags(state: MemoryState | None) -> dict[str, None]:
     """Its tags and those of what it absorbed."""
-    if state is None or is_bare(state):
+    if state is None or not (state.tags or state.absorbed) or is_bare(state):
         return _EMPTY
     return dict.fromkeys(cleaned(tag) for tag in state.all_tags)
 
 
 def external_ids(state: MemoryState | None) -> tuple[tuple[str, str], ...]:
     """The ids that importers gave it, as long as it is there."""
-    if state is None or is_bare(state) or state.lifecycle.stored not in _LIVE:
+    if state is None or not state.external_ids or is_bare(state) or state.lifecycle.stored not in _LIVE:
         return ()
     return tuple((cleaned(system), cleaned(id)) for system, id in state.external_ids)
 
@@ -54,7 +54,7 @@ def _supersessions(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any
 
 
 def _settled(state: MemoryState | None) -> dict[tuple[str, str], tuple[Any, ...]]:
-    if state is None or is_bare(state):
+    if state is None or not (state.edges.resolved or state.edges.distinct) or is_bare(state):
         return _EMPTY
     resolved = state.edges.resolved.items()
     return {
@@ -73,8 +73,10 @@ EDGES: Final[tuple[tuple[str, Callable[[MemoryState | None], dict[tuple[str, str
 
 def difference(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
     """What went, and what came with its values; what changed did both."""
-    if old == new:
+    if old is new or old == new:
         return [], []
+    if not old:
+        return [], list(new.items())
     gone = [name for name, value in old.items() if name not in new or new[name] != value]
     come = [(name, value) for name, value in new.items() if name not in old or old[name] != value]
     return gone, come

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -32,15 +32,24 @@ class RowWriter:
         rows: Makes rows from states.
         prefix: Of the tables, for a shadow.
         edges: Whether rows that name another memory are written; they stay as they are, if not.
+        keys: Of memories, as far as they are known; all others are looked up.
     """
 
-    def __init__(self, tx: sqlite3.Connection, rows: Rows, prefix: str = "", *, edges: bool = True) -> None:
+    def __init__(
+        self,
+        tx: sqlite3.Connection,
+        rows: Rows,
+        prefix: str = "",
+        *,
+        edges: bool = True,
+        keys: Mapping[str, int] | None = None,
+    ) -> None:
         self._tx = tx
         self._rows = rows
         self._prefix = prefix
         self._with_edges = edges
         self._sql = _statements(prefix)
-        self._keys: dict[str, int] = {}
+        self._keys: dict[str, int] = {} if keys is None else dict(keys)
         self._touched: set[str] = set()
         self._begun: list[tuple[str, int]] = []
         self._inserts: list[tuple[Any, ...]] = []
@@ -59,7 +68,7 @@ class RowWriter:
             self.flush()
         edges = []
         for transition in transitions:
-            before, after = transition
+            before, after, _ = transition
             key = after.origin.position
             self._touched.add(after.id)
             self._keys[after.id] = key
@@ -115,9 +124,9 @@ class RowWriter:
     # -- memories -----------------------------------------------------------------------------------
 
     def _memory(self, transition: Transition, key: int) -> None:
-        before, after = transition
+        before, after, _ = transition
         if before is None:
-            self._inserts.append(self._rows.full(after))
+            self._inserts.append(self._rows.full(after, transition.digest))
             self._begun.append((after.id, after.position))
             return
         columns, values = self._rows.changed(before, after)
