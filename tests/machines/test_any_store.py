@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from engram_core import MemorySpace
+from engram_core import Fact, Location, MemorySpace, user
 from engram_core.ports import Clock, EventStore
 from engram_core.stores import InMemoryStore
 from engram_core.testing import FrozenClock, memory_space_machine
@@ -79,3 +79,31 @@ def test_the_machine_finds_faults() -> None:
     broken = memory_space_machine(lambda clock: MemorySpace.over(Forgetful(clock), clock=clock))
     with pytest.raises(BaseException):  # noqa: B017 -- an assertion, or the library's own error
         run_state_machine_as_test(broken, settings=HUNT)
+
+
+class Overtaken(Minimal):
+    """Lets another write in just before an append."""
+
+    before: Any = None
+
+    def append(self, batch: Any) -> Any:
+        act, self.before = self.before, None
+        if act is not None:
+            act()
+        return super().append(batch)
+
+
+def test_a_write_that_came_in_between_is_seen() -> None:
+    """Over a log without transactions another space may write between decision and append; nothing stale is kept."""
+    store = Overtaken(FrozenClock())
+    with MemorySpace.over(store, clock=FrozenClock()) as one, MemorySpace.over(store, clock=FrozenClock()) as two:
+        ann, bob = one.session(user("ann")), two.session(user("bob"))
+        shared = ann.remember(Fact("the ferry leaves at nine"))
+        ann.tag(shared, "ferry")
+        store.before = lambda: bob.tag(shared, "timetable")
+        ann.remember(Fact("the harbour has two cranes"), links=[("about", ann.remember(Location("harbour")))])
+        store.before = lambda: bob.edit(shared, content="says the harbour master")
+        ann.remember(Fact("the quay was built in 1910"))
+        assert "unchanged" == ann.tag(shared, "timetable").status
+        assert ("ferry", "timetable") == ann.get(shared).tags
+        assert "says the harbour master" == ann.get(shared).content
