@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -150,6 +151,46 @@ def test_an_erased_payload_says_what_it_was(changes: dict[str, Any]) -> None:
     read = CODEC.decode(stored(data=ERASED_MARKER, **changes))
     assert ErasedPayload(changes.get("type", "MemoryTagged")) == read.event
     assert (None, None, "user") == (read.actor, read.session_id, read.actor_kind.value)
+
+
+JUNK = st.one_of(
+    st.none(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5), st.binary(max_size=5), st.just([None])
+)
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(st.sampled_from(Recorded._fields), JUNK, min_size=1), st.booleans())
+def test_a_row_of_any_values_is_read_or_refused(changes: dict[str, Any], lenient: bool) -> None:
+    """A damaged file may give back other types than were stored; the answer is always ours."""
+    with suppress(HistoryError):
+        EventCodec(lenient=lenient).decode(stored(**changes))
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity"])
+def test_figures_without_bounds_are_refused(number: str) -> None:
+    """However they are spelt, also where a kind's own attributes are."""
+    row = stored()._replace(type="MemoryAttributesUpdated")
+    changed = row.data.replace('"v":{"added":["x"]}', f'"v":{{"changes":{{"x":{number}}},"attributes_version":1}}')
+    with pytest.raises(HistoryError, match="no number of JSON"):
+        CODEC.decode(row._replace(data=changed))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"session_id": 5}, {"client": b"x"}, {"session_id": "\ud800"}, {"on_behalf_of": "user:x"}],
+    ids=["session", "client", "surrogate", "drafter"],
+)
+def test_a_stamp_that_could_not_be_read_is_not_written(how: dict[str, Any]) -> None:
+    """What the reader of an envelope refuses, its writer refuses, too."""
+    with pytest.raises(ValueError, match=r"must be|surrogates"):
+        encoded(recorded_event(TAGGED)._replace(**how))
+
+
+@pytest.mark.parametrize("event", [ErasedPayload("MemoryTagged"), UnknownEvent("MemoryDreamt", 1, "{}")])
+def test_what_is_no_event_of_ours_is_not_written(event: Any) -> None:
+    """What stands for an event that cannot be read is for reading alone."""
+    with pytest.raises(ValueError, match="no event that is written"):
+        encoded(recorded_event(TAGGED)._replace(event=event))
 
 
 # -- versions ------------------------------------------------------------------------------------------

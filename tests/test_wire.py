@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
+from attrs import evolve as replaced
+from attrs import fields, has
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engram_core import state, wire
 from engram_core.commands import COMMANDS, AddEvidence, Confirm, Edit, Remember
@@ -23,9 +28,10 @@ from engram_core.events import (
     MemoryTagged,
     MemoryVisibilityChanged,
 )
+from engram_core.kinds import Fact
 from engram_core.testing import strategies
-from engram_core.values import UNSET, Actor, assistant, user
-from engram_core.vocab import FieldGroup
+from engram_core.values import UNSET, Actor, Link, assistant, user
+from engram_core.vocab import ArchiveReason, FieldGroup, Relation, StoredStatus
 from engram_core.wire import WireError
 
 
@@ -153,6 +159,86 @@ def test_nothing_is_coerced(cls: type[Any], raw: dict[str, Any], field: str) -> 
     """A wrong type, an unknown field or a missing one is refused, and named."""
     with pytest.raises(WireError, match=field):
         wire.decode(cls, raw)
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.just(10**400),
+    st.floats(),
+    st.text(max_size=3),
+    st.just("\ud800"),
+    st.binary(max_size=2),
+    st.datetimes(),
+    st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(-timedelta(hours=14))])),
+    st.just(UNSET),
+    st.lists(st.text(max_size=2), max_size=2),
+    st.lists(st.text(max_size=2), max_size=2).map(tuple),
+    st.frozensets(st.text(max_size=2), max_size=2),
+    st.dictionaries(st.text(max_size=2) | st.integers() | st.none(), st.integers() | st.text(max_size=2), max_size=2),
+    st.tuples(strategies.actors(), st.text(max_size=2)).map(lambda pair: {pair}).map(frozenset),
+    st.recursive(st.floats(), lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("a"), inner)),
+    strategies.actors(),
+    strategies.evidence(),
+    strategies.lifetimes(),
+    strategies.links(),
+    strategies.validities(),
+    strategies.visibilities(),
+    st.sampled_from([*Relation, *ArchiveReason, *StoredStatus, *FieldGroup]),
+)
+
+
+@pytest.mark.parametrize("cls", [*EVENTS, *COMMANDS], ids=lambda cls: cls.__name__)
+def test_nothing_can_be_written_that_cannot_be_read(cls: type[Any]) -> None:
+    """Whatever a field holds, the writer refuses it by name, or the reader takes it."""
+    written = strategies.event_of(cls) if cls in EVENTS else strategies.command_of(cls)
+
+    @settings(max_examples=35)
+    @given(written, st.sampled_from([field.name for field in fields(cls)] or [None]), JUNK, st.booleans())
+    def holds(value: Any, name: str | None, junk: Any, inside: bool) -> None:
+        if name is not None:
+            held = getattr(value, name)
+            object.__setattr__(value, name, spoilt(held, junk) if inside else junk)
+        try:
+            text = json.dumps(wire.encode(value), allow_nan=False, ensure_ascii=False)
+            text.encode()
+        except ValueError:
+            return
+        read = wire.decode(cls, json.loads(text))
+        again = json.dumps(wire.encode(read), allow_nan=False, ensure_ascii=False)
+        assert read == wire.decode(cls, json.loads(again))
+
+    holds()
+
+
+def spoilt(held: Any, junk: Any) -> Any:
+    """A value with junk somewhere inside it, if it is one that can be so; most values check what they are made of."""
+    if isinstance(held, tuple):
+        return (*(spoilt(item, junk) for item in held), junk) if held and has(type(held[0])) else (*held, junk)
+    if isinstance(held, Mapping):
+        return {**held, "x": junk, **({} if not held else {next(iter(held)): junk})}
+    if isinstance(held, Link):
+        return replaced(held, target=junk)
+    return junk
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    """By the writer, before a reader fails at it."""
+    deep: Any = "x"
+    for _ in range(31):
+        deep = [deep]
+    written = wire.encode(MemoryAttributesUpdated({"x": deep}, 1))
+    assert written == wire.encode(wire.decode(MemoryAttributesUpdated, through_json(written)))
+    with pytest.raises(WireError, match="deep"):
+        wire.encode(MemoryAttributesUpdated({"x": [deep]}, 1))
+
+
+@pytest.mark.parametrize("value", [Fact("x"), MemoryEdited(), "Confirm", None])
+def test_what_is_no_command_is_not_written(value: Any) -> None:
+    """Nor is it asked what it is."""
+    with pytest.raises(WireError, match="is no command"):
+        wire.encode_command(value)
 
 
 @pytest.mark.parametrize("raw", [None, [], "Edit", {}, {"command": "Fly"}, {"command": ["Edit"]}, {"command": None}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from attrs import field, frozen
@@ -32,7 +33,12 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-_loads: Final = json.JSONDecoder(parse_constant=_no_number).decode
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number(text)
+
+
+_loads: Final = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite).decode
 
 _ENVELOPE: Final = frozenset({"by", "v", "salt"})
 _AUTHOR: Final = frozenset({"id", "for", "session", "client"})
@@ -79,16 +85,21 @@ class EventCodec:
                 raise ValueError(f"{type_name} is written in version {current}, but has no upcaster from {missing}")
 
     def encode(self, event: ev.Event, stamp: Stamp) -> NewEvent:
-        """The event as a store is given it."""
+        """The event as a store is given it.
+
+        Raises: ValueError for what `decode` would refuse, so that nothing is written that cannot be read.
+        """
         by: dict[str, Any] = {"id": stamp.actor.id}
         if stamp.on_behalf_of is not None:
-            by["for"] = str(stamp.on_behalf_of)
+            by["for"] = wire.write_actor(stamp.on_behalf_of)
         if stamp.session_id is not None:
-            by["session"] = stamp.session_id
+            by["session"] = wire.write_text(stamp.session_id)
         if stamp.client is not None:
-            by["client"] = stamp.client
+            by["client"] = wire.write_text(stamp.client)
         data = _dumps({"by": by, "v": wire.encode(event), "salt": stamp.salt})
         name = type(event).__name__
+        if _CLASSES.get(name) is not type(event):
+            raise wire.WireError(f"{name} is no event that is written")
         return NewEvent(
             stamp.id,
             name,

@@ -7,32 +7,46 @@ text, a boolean is no number, an unknown field is an error that names it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from attrs import NOTHING, fields
 
 from engram_core import commands, state
-from engram_core.values import (
-    UNSET,
-    Actor,
-    EvidenceRef,
-    Lifetime,
-    Link,
-    Validity,
-    Visibility,
-    instant_text,
+from engram_core.forms import (
+    ACTOR,
+    BOOL,
+    EVIDENCE,
+    ILL_FORMED,
+    INSTANT,
+    INT,
+    LIFETIME,
+    LINK,
+    NUMBER,
+    RAW,
+    RELATION,
+    TEXT,
+    VALIDITY,
+    VISIBILITY,
+    Form,
+    WireError,
+    enum_form,
+    form_of,
+    many,
+    optional,
+    read_actor,
+    read_evidence,
+    read_instant,
+    read_items,
+    read_object,
+    read_rows,
+    read_text,
+    several,
+    whole,
+    write_actor,
+    write_instant,
+    write_text,
 )
-from engram_core.vocab import (
-    ArchiveReason,
-    EvidenceType,
-    FieldGroup,
-    LifetimeKind,
-    Relation,
-    StoredStatus,
-    VisibilityKind,
-)
+from engram_core.vocab import ArchiveReason, FieldGroup, StoredStatus
 
 __all__ = [
     "WireError",
@@ -43,228 +57,85 @@ __all__ = [
     "encode_command",
     "encode_group",
     "read_actor",
+    "write_actor",
+    "write_text",
 ]
 
 T = TypeVar("T")
-_Encode: TypeAlias = Callable[[Any], Any]
-_Decode: TypeAlias = Callable[[Any], Any]
 
 
-class WireError(ValueError):
-    """A payload that does not have the form of its class; the message names the field."""
+# -- values with a form of their own ---------------------------------------------------------------
 
 
-# -- scalars ----------------------------------------------------------------------------------------
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _exactly(*types: type) -> _Decode:
-    names = " or ".join(t.__name__ for t in types)
-
-    def checked(value: Any) -> Any:
-        if type(value) not in types:
-            raise WireError(f"must be {names}, not {type(value).__name__}")
-        return value
-
-    return checked
-
-
-_text = _exactly(str)
-_whole = _exactly(int)
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise WireError(f"must be a number, not {type(value).__name__}")
-    return float(value)
-
-
-def _instant(value: Any) -> datetime:
-    parsed = datetime.fromisoformat(_text(value))
-    if parsed.tzinfo is None:
-        raise WireError("is a naive instant")
-    return parsed
-
-
-def _enum(cls: type[StrEnum]) -> tuple[_Encode, _Decode]:
-    return (lambda v: v.value), cls
-
-
-def _optional(codec: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
-    enc, dec = codec
-    return (lambda v: None if v is None else enc(v)), (lambda v: None if v is None else dec(v))
-
-
-def _many(codec: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
-    enc, dec = codec
-
-    def items(value: Any) -> tuple[Any, ...]:
-        if type(value) is not list:
-            raise WireError(f"must be a list, not {type(value).__name__}")
-        return tuple(dec(item) for item in value)
-
-    return (lambda v: [enc(item) for item in v]), items
-
-
-def _tuple(*codecs: tuple[_Encode, _Decode]) -> tuple[_Encode, _Decode]:
-    def items(value: Any) -> tuple[Any, ...]:
-        return tuple(codec[1](item) for codec, item in zip(codecs, _items(value, len(codecs)), strict=True))
-
-    return (lambda v: [codec[0](item) for codec, item in zip(codecs, v, strict=True)]), items
-
-
-def _object(cls: type[Any]) -> tuple[_Encode, _Decode]:
-    return _encoded, (lambda v: decode(cls, v))
-
-
-def _encoded(value: Any) -> dict[str, Any]:
-    return encode(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if type(value) is not dict:
-        raise WireError(f"must be an object, not {type(value).__name__}")
-    return value
-
-
-# -- values of the model ----------------------------------------------------------------------------
-
-
-def read_actor(value: Any) -> Actor:
-    """An actor from "kind:id"."""
-    kind, _, id = _text(value).partition(":")
-    return Actor(kind, id)
-
-
-def _write_visibility(value: Visibility) -> Any:
-    if not value.actors:
-        return value.kind.value
-    return [value.kind.value, *sorted(str(actor) for actor in value.actors)]
-
-
-def _read_visibility(value: Any) -> Visibility:
-    if type(value) is list and value:
-        return Visibility(VisibilityKind(value[0]), frozenset(read_actor(actor) for actor in value[1:]))
-    return Visibility(VisibilityKind(value))
-
-
-def _write_lifetime(value: Lifetime) -> Any:
-    return value.kind.value if value.expires_at is None else [value.kind.value, instant_text(value.expires_at)]
-
-
-def _read_lifetime(value: Any) -> Lifetime:
-    if type(value) is list:
-        kind, end = _items(value, 2)
-        return Lifetime(LifetimeKind(kind), _instant(end))
-    return Lifetime(LifetimeKind(value))
-
-
-def _write_evidence(value: EvidenceRef) -> Any:
-    return [value.type.value, value.value] if value.note is None else [value.type.value, value.value, value.note]
-
-
-def _read_evidence(value: Any) -> EvidenceRef:
-    if type(value) is not list or not 2 <= len(value) <= 3:
-        raise WireError("must be a list of type, value and perhaps a note")
-    return EvidenceRef(EvidenceType(value[0]), _text(value[1]), None if len(value) < 3 else _text(value[2]))
-
-
-def _items(value: Any, count: int) -> list[Any]:
-    if type(value) is not list or len(value) != count:
-        raise WireError(f"must be a list of {count}")
-    return value
-
-
-def _rows(value: Any, count: int) -> list[list[Any]]:
-    if type(value) is not list:
-        raise WireError(f"must be a list, not {type(value).__name__}")
-    return [_items(row, count) for row in value]
-
-
-def _link(relation: Any, target: Any) -> Link:
-    return Link(Relation(relation), _text(target))
-
-
-def _resolution(keep: Any, position: Any) -> state.Resolution:
-    return state.Resolution(_text(keep), _whole(position))
+def _object(cls: type[Any]) -> Form:
+    return form_of(cls, lambda v: encode(v), lambda v: decode(cls, v))  # noqa: PLW0108 (defined below)
 
 
 def _supported(ref: Any, actor: Any, at: Any) -> state.Supported:
-    return state.Supported(_read_evidence(ref), None if actor is None else read_actor(actor), _instant(at))
+    return state.Supported(read_evidence(ref), None if actor is None else read_actor(actor), read_instant(at))
 
 
-_TEXT: Final = (_same, _text)
-_INT: Final = (_same, _whole)
-_NUMBER: Final = (_same, _number)
-_BOOL: Final = (_same, _exactly(bool))
-_INSTANT: Final = (instant_text, _instant)
-_ACTOR: Final = (str, read_actor)
-_LINK: Final = (
-    lambda v: [v.relation.value, v.target],
-    lambda v: _link(*_items(v, 2)),
+_LINKS: Final = form_of(
+    Mapping,
+    lambda v: [[*LINK[0](link), whole(at)] for link, at in v.items()],
+    lambda v: {LINK[1](row[:2]): whole(row[2]) for row in read_rows(v, 3)},
 )
-_EVIDENCE: Final = (_write_evidence, _read_evidence)
-_LIFETIME: Final = (_write_lifetime, _read_lifetime)
-_VISIBILITY: Final = (_write_visibility, _read_visibility)
-_VALIDITY: Final = (
-    lambda v: [v.valid_from and instant_text(v.valid_from), v.valid_to and instant_text(v.valid_to)],
-    lambda v: Validity(*(None if side is None else _instant(side) for side in _items(v, 2))),
+_RESOLUTION: Final = form_of(
+    state.Resolution,
+    lambda v: [write_text(v.keep), whole(v.position)],
+    lambda v: state.Resolution(read_text(read_items(v, 2)[0]), whole(v[1])),
 )
-_RAW: Final = (dict, _mapping)
-_LINKS: Final = (
-    lambda v: [[link.relation.value, link.target, at] for link, at in v.items()],
-    lambda v: {_link(relation, target): _whole(at) for relation, target, at in _rows(v, 3)},
+_RESOLVED: Final = form_of(
+    Mapping,
+    lambda v: {write_text(other): _RESOLUTION[0](r) for other, r in v.items()},
+    lambda v: {other: _RESOLUTION[1](pair) for other, pair in read_object(v).items()},
 )
-_RESOLVED: Final = (
-    lambda v: {other: [r.keep, r.position] for other, r in v.items()},
-    lambda v: {other: _resolution(*_items(pair, 2)) for other, pair in _mapping(v).items()},
+_CONFIRMED: Final = form_of(
+    Mapping,
+    lambda v: {write_actor(actor): write_instant(at) for actor, at in v.items()},
+    lambda v: {read_actor(actor): read_instant(at) for actor, at in read_object(v).items()},
 )
-_CONFIRMED: Final = (
-    lambda v: {str(actor): instant_text(at) for actor, at in v.items()},
-    lambda v: {read_actor(actor): _instant(at) for actor, at in _mapping(v).items()},
+_DISPUTES: Final = form_of(
+    frozenset,
+    lambda v: sorted([write_actor(actor), write_text(ground)] for actor, ground in v),
+    lambda v: frozenset((read_actor(actor), read_text(ground)) for actor, ground in read_rows(v, 2)),
 )
-_DISPUTES: Final = (
-    lambda v: sorted([str(actor), ground] for actor, ground in v),
-    lambda v: frozenset((read_actor(actor), _text(ground)) for actor, ground in _rows(v, 2)),
-)
-_GROUPS: Final = (
+_GROUPS: Final = form_of(
+    Mapping,
     lambda v: {group.value: encode_group(group, value) for group, value in v.items()},
-    lambda v: {FieldGroup(name): decode_group(FieldGroup(name), raw) for name, raw in _mapping(v).items()},
+    lambda v: {FieldGroup(name): decode_group(FieldGroup(name), raw) for name, raw in read_object(v).items()},
 )
 _COMMAND: Final = (lambda v: encode_command(v), lambda v: decode_command(v))  # noqa: PLW0108 (defined below)
 
-_FIELDS: Final[Mapping[str, tuple[_Encode, _Decode]]] = {
-    "str": _TEXT,
-    "int": _INT,
-    "float": _NUMBER,
-    "bool": _BOOL,
-    "datetime": _INSTANT,
-    "Actor": _ACTOR,
-    "EvidenceRef": _EVIDENCE,
-    "Lifetime": _LIFETIME,
-    "Visibility": _VISIBILITY,
-    "Validity": _VALIDITY,
-    "Relation": _enum(Relation),
-    "ArchiveReason": _enum(ArchiveReason),
-    "StoredStatus": _enum(StoredStatus),
-    "Mapping[str, Any]": _RAW,
+_FIELDS: Final[Mapping[str, Form]] = {
+    "str": TEXT,
+    "int": INT,
+    "float": NUMBER,
+    "bool": BOOL,
+    "datetime": INSTANT,
+    "Actor": ACTOR,
+    "EvidenceRef": EVIDENCE,
+    "Lifetime": LIFETIME,
+    "Visibility": VISIBILITY,
+    "Validity": VALIDITY,
+    "Relation": RELATION,
+    "ArchiveReason": enum_form(ArchiveReason),
+    "StoredStatus": enum_form(StoredStatus),
+    "Mapping[str, Any]": RAW,
     "Mapping[FieldGroup, Any]": _GROUPS,
     "Mapping[Link, int]": _LINKS,
     "Mapping[str, Resolution]": _RESOLVED,
     "Mapping[Actor, datetime]": _CONFIRMED,
     "frozenset[tuple[Actor, str]]": _DISPUTES,
-    "frozenset[str]": (sorted, lambda v: frozenset(_many(_TEXT)[1](v))),
-    "tuple[str, ...]": _many(_TEXT),
-    "tuple[int, ...]": _many(_INT),
-    "tuple[Link, ...]": _many(_LINK),
-    "tuple[EvidenceRef, ...]": _many(_EVIDENCE),
-    "tuple[tuple[str, str], ...]": _many(_tuple(_TEXT, _TEXT)),
-    "tuple[tuple[int, int], ...]": _many(_tuple(_INT, _INT)),
-    "tuple[tuple[str, datetime], ...]": _many(_tuple(_TEXT, _INSTANT)),
-    "tuple[tuple[str, int, datetime], ...]": _many(_tuple(_TEXT, _INT, _INSTANT)),
+    "frozenset[str]": form_of(frozenset, lambda v: sorted(map(write_text, v)), lambda v: frozenset(many(TEXT)[1](v))),
+    "tuple[str, ...]": many(TEXT),
+    "tuple[int, ...]": many(INT),
+    "tuple[Link, ...]": many(LINK),
+    "tuple[EvidenceRef, ...]": many(EVIDENCE),
+    "tuple[tuple[str, str], ...]": many(several(TEXT, TEXT)),
+    "tuple[tuple[int, int], ...]": many(several(INT, INT)),
+    "tuple[tuple[str, datetime], ...]": many(several(TEXT, INSTANT)),
+    "tuple[tuple[str, int, datetime], ...]": many(several(TEXT, INT, INSTANT)),
     "Any": _COMMAND,
 }
 
@@ -272,7 +143,7 @@ _FIELDS: Final[Mapping[str, tuple[_Encode, _Decode]]] = {
 # -- classes ----------------------------------------------------------------------------------------
 
 
-_Plan: TypeAlias = tuple[tuple[tuple[str, Any, _Encode], ...], Mapping[str, _Decode]]
+_Plan: TypeAlias = tuple[tuple[tuple[str, Any, Callable[[Any], Any]], ...], Mapping[str, Callable[[Any], Any]]]
 _plans: dict[type[Any], _Plan] = {}  # a cache of what the classes say; computing it twice is harmless
 
 
@@ -291,27 +162,33 @@ def _planned(cls: type[Any]) -> _Plan:
         factory = getattr(default, "factory", None)
         if factory is not None:
             default = factory()
-        enc, dec = _of(str(attribute.type))
+        enc, dec = _annotated(str(attribute.type))
         writers.append((attribute.name, default, enc))
         readers[attribute.name] = dec
     return tuple(writers), readers
 
 
-def _of(annotation: str) -> tuple[_Encode, _Decode]:
+def _annotated(annotation: str) -> Form:
     """How a field of an annotation is written; UNSET is never written, and None where it is allowed."""
     names = annotation.split(" | ")
     (base,) = (name for name in names if name not in ("None", "Unset"))
-    return _optional(_FIELDS[base]) if "None" in names else _FIELDS[base]
+    return optional(_FIELDS[base]) if "None" in names else _FIELDS[base]
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """An object of JSON for an attrs value, without the fields that are at their default."""
+    """An object of JSON for an attrs value, without the fields that are at their default.
+
+    Raises: WireError for a value that `decode` would refuse.
+    """
     out = {}
-    for name, default, enc in _plan(type(value))[0]:
-        field_value = getattr(value, name)
-        if field_value is UNSET or (default is not NOTHING and field_value == default):
-            continue
-        out[name] = enc(field_value)
+    name = ""
+    try:
+        for name, default, enc in _plan(type(value))[0]:
+            field_value = getattr(value, name)
+            if default is NOTHING or field_value != default:
+                out[name] = enc(field_value)
+    except ILL_FORMED as error:
+        raise WireError(f"{type(value).__name__}.{name}: {error}") from error
     return out
 
 
@@ -322,13 +199,13 @@ def decode(cls: type[T], raw: Any) -> T:
     """
     readers = _plan(cls)[1]
     given = {}
-    for name, value in _mapping(raw).items():
+    for name, value in read_object(raw).items():
         reader = readers.get(name)
         if reader is None:
             raise WireError(f"{cls.__name__} has no field {name!r}")
         try:
             given[name] = reader(value)
-        except (WireError, ValueError, TypeError, KeyError, IndexError) as error:
+        except ILL_FORMED as error:
             raise WireError(f"{cls.__name__}.{name}: {error}") from error
     try:
         return cls(**given)
@@ -336,23 +213,24 @@ def decode(cls: type[T], raw: Any) -> T:
         raise WireError(f"{cls.__name__}: {error}") from error
 
 
-_GROUP_CODECS: Final[Mapping[FieldGroup, tuple[_Encode, _Decode]]] = {
+_GROUP_CODECS: Final[Mapping[FieldGroup, Form]] = {
     FieldGroup.TEXT: _object(state.Text),
     FieldGroup.ATTRIBUTES: _object(state.Payload),
-    FieldGroup.TAGS: _many(_TEXT),
+    FieldGroup.TAGS: many(TEXT),
     FieldGroup.EDGES: _object(state.Edges),
     FieldGroup.CONFIDENCE: _object(state.Belief),
-    FieldGroup.EVIDENCE: _many(
-        (
-            lambda v: [_write_evidence(v.ref), None if v.actor is None else str(v.actor), instant_text(v.at)],
-            lambda v: _supported(*_items(v, 3)),
+    FieldGroup.EVIDENCE: many(
+        form_of(
+            state.Supported,
+            lambda v: [EVIDENCE[0](v.ref), None if v.actor is None else write_actor(v.actor), write_instant(v.at)],
+            lambda v: _supported(*read_items(v, 3)),
         )
     ),
     FieldGroup.IMPORTANCE: _object(state.Importance),
     FieldGroup.LIFECYCLE: _object(state.Life),
-    FieldGroup.VISIBILITY: _VISIBILITY,
-    FieldGroup.LIFETIME: _LIFETIME,
-    FieldGroup.VALIDITY: _VALIDITY,
+    FieldGroup.VISIBILITY: VISIBILITY,
+    FieldGroup.LIFETIME: LIFETIME,
+    FieldGroup.VALIDITY: VALIDITY,
 }
 
 
@@ -371,12 +249,15 @@ _COMMANDS: Final = {cls.__name__: cls for cls in commands.COMMANDS}
 
 def encode_command(command: Any) -> dict[str, Any]:
     """JSON of a command, with its name."""
-    return {"command": type(command).__name__, **encode(command)}
+    name = type(command).__name__
+    if _COMMANDS.get(name) is not type(command):
+        raise WireError(f"{name} is no command")
+    return {"command": name, **encode(command)}
 
 
 def decode_command(raw: Any) -> Any:
     """A command from its JSON."""
-    given = dict(_mapping(raw))
+    given = dict(read_object(raw))
     name = given.pop("command", None)
     cls = _COMMANDS.get(name) if isinstance(name, str) else None
     if cls is None:
