@@ -13,7 +13,7 @@ from engram_core.errors import ForbiddenError, InvalidAttributesError, Problem
 from engram_core.events import MemoryCreated
 from engram_core.identity import normal_tag
 from engram_core.policy import Limits, number_problem
-from engram_core.values import DateLike, EvidenceRef, PartialDate, Validity, Visibility, text_problem
+from engram_core.values import ALWAYS, DateLike, EvidenceRef, PartialDate, Validity, Visibility, text_problem
 
 __all__ = [
     "check_evidence",
@@ -92,7 +92,7 @@ def check_visibility(visibility: Visibility, ctx: Context) -> None:
 def default_validity(kind: str, attributes: Any, ctx: Context) -> Validity:
     """The window that a relationship's since/until or an episode's start/end imply; open otherwise."""
     if kind not in ("relationship", "event"):
-        return Validity()
+        return ALWAYS
     typed: Any = ctx.kinds.structure(kind, attributes)
     if kind == "relationship":
         start, end = _day(typed.since, last=False), _day(typed.until, last=True)

@@ -185,7 +185,7 @@ def encode(value: Any) -> dict[str, Any]:
     try:
         for name, default, enc in _plan(type(value))[0]:
             field_value = getattr(value, name)
-            if default is NOTHING or field_value != default:
+            if field_value is not default and (default is NOTHING or field_value != default):
                 out[name] = enc(field_value)
     except ILL_FORMED as error:
         raise WireError(f"{type(value).__name__}.{name}: {error}") from error

@@ -72,6 +72,11 @@ _INVERSES: Final[Mapping[str, Relation]] = MappingProxyType(
     {rule.inverse: relation for relation, rule in RELATIONS.items() if rule.inverse is not None}
 )
 
+_NAMED: Final[Mapping[str, tuple[Relation, bool]]] = {
+    **{relation.value: (relation, False) for relation in Relation},
+    **{inverse: (relation, True) for inverse, relation in _INVERSES.items()},
+}
+
 
 def emitted_by(kind: str) -> frozenset[Relation]:
     """The relations that a kind of the twelve may emit; for any other kind those that every kind may."""
@@ -88,12 +93,7 @@ def named_relation(name: str) -> tuple[Relation, bool]:
 
     Raises: KeyError for a name that is neither a relation nor an inverse.
     """
-    if name in _INVERSES:
-        return _INVERSES[name], True
-    try:
-        return Relation(name), False
-    except ValueError:
-        raise KeyError(name) from None
+    return _NAMED[name]
 
 
 def relation_names() -> tuple[str, ...]:
