@@ -59,7 +59,11 @@ from engram_core.proposal import (
     Proposal,
     ProposedChange,
     check_decision,
+    draft_owner,
     is_proposal_stream,
+    memory_of,
+    named,
+    note_owner,
     proposal_stream,
     words_owner,
 )
@@ -136,7 +140,13 @@ class Desk:
             return writer.nothing(receipts)
         owner = _owner(proposal_id, drafts)
         opened = ProposalOpened(title or _usual_title(drafts), rationale, evidence)
-        work.take((Change(stream, opened, owner), *(Change(stream, draft, draft.memory_id) for draft in drafts)), now)
+        work.take(
+            (
+                Change(stream, opened, owner),
+                *(Change(stream, draft, draft_owner(draft.command, draft.memory_id)) for draft in drafts),
+            ),
+            now,
+        )
         return writer.write(work, receipts, causation_id=proposal_id, key=key)
 
     def _open_twin(self, work: Work, command: Command) -> tuple[str, str] | None:
@@ -304,10 +314,10 @@ class Desk:
             state = self._readable(work, proposal_id)
             drafts = check_decision(state, author.actor, only, own=own)
             stream = proposal_stream(state.id)
-            everything = len(drafts) == len(state.open_drafts())
-            owner = _owner(state.id, drafts) if everything or len({d.memory_id for d in drafts}) == 1 else stream
-            change = Change(stream, event(tuple(draft.number for draft in drafts), note), owner)
-            work.take((change,), self.writer.now())
+            numbers = tuple(draft.number for draft in drafts)
+            work.take((Change(stream, event(numbers, ""), stream),), self.writer.now())
+            if note:  # what was decided outlives what was said about it
+                work.take((Change(stream, event(numbers, note), note_owner(state.id)),), self.writer.now())
             return self._close(work, state, drafts)
 
         return self.writer.transact(attempt)
@@ -340,7 +350,7 @@ class Desk:
         opened = events[0].stream
         if is_proposal_stream(opened):
             proposal_id = opened.removeprefix(proposal_stream(""))
-            reserved = iter([e.owner for e in events if e.type == DraftAdded.__name__])
+            reserved = iter([memory_of(e.owner) for e in events if e.type == DraftAdded.__name__])
             return [
                 Receipt(
                     status=ReceiptStatus.PROPOSED,
@@ -363,9 +373,9 @@ class Desk:
         return receipts
 
 
-def _owner(proposal_id: str, drafts: Sequence[DraftAdded | ProposedChange]) -> str:
-    """Who owns what is said about some drafts: the one memory that they concern, else the proposal's words."""
-    concerned = {draft.memory_id for draft in drafts}
+def _owner(proposal_id: str, drafts: Sequence[DraftAdded]) -> str:
+    """Who owns what is said about some drafts: the one memory that they name, else the proposal's words."""
+    concerned = {id for draft in drafts for id in (draft.memory_id, *named(draft.command))}
     return concerned.pop() if len(concerned) == 1 else words_owner(proposal_id)
 
 

@@ -16,7 +16,7 @@ from attrs import field, frozen
 from engram_core.chain import ERASED_MARKER
 from engram_core.decider import Change
 from engram_core.drafting import checked_note
-from engram_core.erasure_plans import Plan, memory_plan, proposals_about, subject_plan
+from engram_core.erasure_plans import Plan, memory_plan, said_beside, subject_plan
 from engram_core.errors import (
     ForbiddenError,
     IllegalTransitionError,
@@ -28,7 +28,7 @@ from engram_core.events import MemoryErased
 from engram_core.log import Author
 from engram_core.ports import AtomicStore, EraserStore, Recorded
 from engram_core.projections.proposals import rewrite_proposal
-from engram_core.proposal import proposal_stream, words_owner
+from engram_core.proposal import proposal_stream
 from engram_core.vocab import StoredStatus, VisibilityKind
 from engram_core.work import Work
 from engram_core.writing import Writer
@@ -160,10 +160,10 @@ class Erasing:
                 raise IllegalTransitionError(f"{id} is erased already", memory_id=id)
             if state.visibility.kind is VisibilityKind.SHARED:
                 shared.add(id)
-        asked = proposals_about(work.tx, ids)
+        said = said_beside(self.writer, work.tx, ids)
         gone: dict[str, tuple[Recorded, ...]] = {id: store.erase(id, ERASED_MARKER) for id in ids}
-        for proposal_id, id in asked.items():
-            gone[id] += store.erase(words_owner(proposal_id), ERASED_MARKER)
+        for owner, id in said.owners.items():
+            gone[id] += store.erase(owner, ERASED_MARKER)
         work.reload()
         now = self.writer.now()
         for id in ids:
@@ -172,7 +172,7 @@ class Erasing:
         others = {r.stream for rows in gone.values() for r in rows if work.is_memory(r.stream)} - set(ids)
         result = self.writer.write(work, [])
         self.writer.read_model.erased(work.tx, [*ids, *sorted(others)])
-        for proposal_id in asked:
+        for proposal_id in said.proposals:
             rewrite_proposal(work.tx, self.writer.log.stream(proposal_stream(proposal_id)))
         count = sum(len(rows) for rows in gone.values())
         return ErasureReport(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from engram_core.commands import Remember
 from engram_core.core import Core
 from engram_core.errors import NotFoundError
-from engram_core.identity import fingerprint
+from engram_core.events import DraftAdded, ErasedPayload
+from engram_core.identity import fingerprint, pair_of, pair_owner
+from engram_core.proposal import named, note_owner, proposal_stream, words_owner
 from engram_core.state import MemoryState
 from engram_core.values import SHARED
-from engram_core.vocab import Kind, Relation
+from engram_core.vocab import Kind, Relation, StoredStatus
 
-__all__ = ["Plan", "memory_plan", "proposals_about", "subject_plan"]
+__all__ = ["Plan", "Said", "memory_plan", "proposals_about", "said_beside", "subject_plan"]
 
 
 class Plan(NamedTuple):
@@ -92,17 +94,75 @@ def _digest(core: Core, said: MemoryState | Remember) -> str | None:
     )
 
 
-def proposals_about(tx: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Proposals with a draft about one of the memories, each with the first of those."""
+class Said(NamedTuple):
+    """What is said of erased memories in payloads that are not theirs alone.
+
+    Attributes:
+        owners: The owners of such payloads, each with the first of the erased memories that it concerns.
+        proposals: The proposals among whose drafts one names an erased memory.
+    """
+
+    owners: dict[str, str]
+    proposals: tuple[str, ...]
+
+
+def said_beside(core: Core, tx: sqlite3.Connection, ids: Iterable[str]) -> Said:
+    """Words that may repeat what some memories say: of whole proposals that touch one, and of decisions about two.
+
+    Any proposal may name them in a draft about another memory, so all that still have a text are looked through.
+    """
+    listed = dict.fromkeys(ids)
+    owners = {pair_owner(*pair): id for id in listed for pair in _pairs(core, tx, id, listed)}
+    touching: list[str] = []
+    for (proposal_id,) in tx.execute(
+        "SELECT DISTINCT proposal FROM drafts WHERE digest IS NOT NULL ORDER BY proposal"
+    ).fetchall():
+        events = core.log.stream(proposal_stream(proposal_id))
+        drafts = [e.event for e in events if isinstance(e.event, DraftAdded)]
+        concerned = {id for draft in drafts for id in (draft.memory_id, *named(draft.command))}
+        first = next((id for id in listed if id in concerned), None) if concerned & listed.keys() else None
+        if first is None:
+            continue
+        touching.append(proposal_id)
+        for e in events:
+            pair = pair_of(e.owner) or ()
+            ours = e.owner in (words_owner(proposal_id), note_owner(proposal_id)) or listed.keys() & set(pair)
+            if ours and not isinstance(e.event, ErasedPayload):
+                owners.setdefault(e.owner, next((id for id in pair if id in listed), first))
+    return Said(owners, tuple(touching))
+
+
+def _pairs(core: Core, tx: sqlite3.Connection, id: str, going: Container[str]) -> Iterator[tuple[str, str]]:
+    """The memory with each one that it was ever disputed with or told from, in both orders."""
+    rows = tx.execute(_OPPONENTS, (id,)).fetchall()
+    for (other,) in rows:
+        state = core.state_of(other)
+        if other in going or (state is not None and state.lifecycle.stored is not StoredStatus.ERASED):
+            yield from ((id, other), (other, id))
+
+
+_OPPONENTS = "SELECT id FROM memories WHERE key IN ({}) ORDER BY key".format(
+    " UNION ".join(
+        f"SELECT {there} FROM {table} WHERE {here} = (SELECT key FROM memories WHERE id = ?1){and_so}"
+        for table, one, other, and_so in (
+            ("links", "source", "target", " AND relation = 'contradicts'"),
+            ("past_links", "source", "target", " AND relation = 'contradicts'"),
+            ("settled", "one", "other", ""),
+            ("past_settled", "one", "other", ""),
+        )
+        for here, there in ((one, other), (other, one))
+    )
+)
+
+
+def proposals_about(tx: sqlite3.Connection, ids: Iterable[str]) -> tuple[str, ...]:
+    """Proposals with a draft that would change or begin one of the memories."""
     rows = tx.execute(
-        "SELECT d.proposal, d.memory_id FROM json_each(?) j JOIN drafts d ON d.memory_id = j.value"
+        "SELECT d.proposal FROM json_each(?) j JOIN drafts d ON d.memory_id = j.value"
         " WHERE d.digest IS NOT NULL ORDER BY j.key",
         (json.dumps(list(ids)),),
     ).fetchall()
-    found: dict[str, str] = {}
-    for proposal_id, id in rows:
-        found.setdefault(proposal_id, id)
-    return found
+    return tuple(dict.fromkeys(id for (id,) in rows))
 
 
 # -- subjects ---------------------------------------------------------------------------------------

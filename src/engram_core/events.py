@@ -48,6 +48,7 @@ __all__ = [
     "MemoryLinked",
     "MemoryMerged",
     "MemoryMergedInto",
+    "MemoryNoted",
     "MemoryRestored",
     "MemoryReverted",
     "MemorySuperseded",
@@ -305,6 +306,15 @@ class ContradictionResolved:
 
 
 @frozen
+class MemoryNoted:
+    """What was said when somebody judged two memories; it goes as soon as one of the two is erased."""
+
+    other: str
+    note: str = ""
+    evidence: EvidenceRef | None = None
+
+
+@frozen
 class MarkedDistinct:
     """A person said that two memories are not the same thing, for good."""
 
@@ -424,6 +434,7 @@ Event: TypeAlias = (
     | MemoryUnmerged
     | MemoryReverted
     | ContradictionResolved
+    | MemoryNoted
     | MarkedDistinct
     | MemoriesAccessed
     | ProposalOpened

@@ -30,6 +30,7 @@ from engram_core.events import (
     MemoryLinked,
     MemoryMerged,
     MemoryMergedInto,
+    MemoryNoted,
     MemoryRestored,
     MemoryReverted,
     MemorySuperseded,
@@ -241,6 +242,7 @@ class _Folding:
                 self.edges = Edges(self.edges.links, self.edges.resolved, self.edges.distinct | {event.other})
             case (
                 MemoriesAccessed()
+                | MemoryNoted()
                 | ProposalOpened()
                 | DraftAdded()
                 | ProposalRebased()
@@ -255,8 +257,7 @@ class _Folding:
             case _:
                 assert_never(event)
         self.updated_at = max(self.updated_at, recorded.occurred_at)
-        for group in groups_touched(event, recorded.stream):
-            self.touched[group] = recorded.version
+        self.touched.update(dict.fromkeys(groups_touched(event, recorded.stream), recorded.version))
 
     def create(self, event: MemoryCreated, recorded: RecordedEvent) -> None:
         self.kind = event.kind

@@ -1,4 +1,4 @@
-"""When two memories are the same: fingerprints of what they say, and normal forms of tags and names."""
+"""When two memories are the same: fingerprints, normal forms of names; and who owns what is said of two at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from engram_core.kinds import KindRegistry
 from engram_core.values import Link, Visibility
 from engram_core.vocab import Relation
 
-__all__ = ["fingerprint", "normal_name", "normal_tag", "word_set"]
+__all__ = ["fingerprint", "normal_name", "normal_tag", "pair_of", "pair_owner", "word_set"]
 
 _BLANKS: Final = re.compile(r"\s+")
 _WORD: Final = re.compile(r"[^\W_]+")
+_PAIR: Final = "$pair/"
 _IDENTITY: Final = (Relation.ABOUT, Relation.INVOLVES, Relation.OWNED_BY)
 
 
@@ -39,6 +40,19 @@ def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def pair_owner(memory_id: str, other: str) -> str:
+    """The owner of words about two memories at once: they go as soon as one of the two is erased."""
+    return f"{_PAIR}{memory_id}/{other}"
+
+
+def pair_of(owner: str) -> tuple[str, str] | None:
+    """The two memories to which a payload belongs; None when it has one owner."""
+    if not owner.startswith(_PAIR):
+        return None
+    memory_id, _, other = owner.removeprefix(_PAIR).partition("/")
+    return memory_id, other
 
 
 def fingerprint(
@@ -67,22 +81,27 @@ def fingerprint(
     if spec.entity and set(given) <= set(spec.label_fields) and not content.strip() and not edges and title is None:
         return None
     audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]
-    text = _canonical([1, kind, title, content, given, edges, audience])
+    said = f"{_quoted(title) if title is not None else 'null'},{_quoted(content)},{_canonical(given)}"
+    text = f"[1.0,{_quoted(kind)},{said},{_canonical(edges)},{_canonical(audience)}]"
     return sha256(text.encode()).hexdigest()
+
+
+def _quoted(value: str) -> str:
+    text = " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())
+    if "\\" in text or '"' in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 def _canonical(value: Any) -> str:
     """Canonical JSON: sorted keys, no blanks outside of strings, and within them the normal form."""
     sort = type(value)
     if sort is str:
-        text = " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())
-        if "\\" in text or '"' in text:
-            text = text.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{text}"'
+        return _quoted(value)
     if sort is list or sort is tuple:
         return f"[{','.join([_canonical(item) for item in value])}]"
     if sort is dict:
-        return "{" + ",".join([f"{_canonical(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
+        return "{" + ",".join([f"{_quoted(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
     if value is None:
         return "null"
     if sort is bool:

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve as replaced
 from attrs import frozen
 
-from engram_core.commands import Command
+from engram_core.commands import Command, Contradict, Remember, Resolve
 from engram_core.errors import ForbiddenError, IllegalTransitionError, InvalidAttributesError, Problem
 from engram_core.events import (
     DraftAdded,
@@ -22,6 +22,7 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
+from engram_core.identity import pair_of, pair_owner
 from engram_core.values import Actor, EvidenceRef
 from engram_core.vocab import ActorKind, ProposalStatus
 
@@ -29,8 +30,12 @@ __all__ = [
     "Proposal",
     "ProposedChange",
     "check_decision",
+    "draft_owner",
     "fold_proposal",
     "is_proposal_stream",
+    "memory_of",
+    "named",
+    "note_owner",
     "proposal_stream",
     "words_owner",
 ]
@@ -47,6 +52,35 @@ def proposal_stream(proposal_id: str) -> str:
 def words_owner(proposal_id: str) -> str:
     """The owner of what is said about several memories at once; it goes as soon as one of them is erased."""
     return proposal_stream(proposal_id) + _WORDS
+
+
+def note_owner(proposal_id: str) -> str:
+    """The owner of the words of a decision, which go with all other words; what was decided stays without them."""
+    return words_owner(proposal_id) + "/note"
+
+
+def named(command: Command) -> frozenset[str]:
+    """The memories that a command names, the one it would change or begin among them."""
+    links = command.links if isinstance(command, Remember) else ()
+    others = [getattr(command, name, None) for name in ("target", "by", "source", "other")]
+    return frozenset({command.memory_id, *(link.target for link in links), *(id for id in others if id is not None)})
+
+
+def draft_owner(command: Command, memory_id: str) -> str:
+    """Who owns a draft: its memory; where it has words about two memories, both."""
+    match command:
+        case Contradict(by=str(by)) if command.note or command.evidence is not None:
+            return pair_owner(memory_id, by)
+        case Resolve(other=other) if command.note:
+            return pair_owner(memory_id, other)
+        case _:
+            return memory_id
+
+
+def memory_of(owner: str) -> str:
+    """The memory that a draft would change, or begin, by the owner of its payload."""
+    pair = pair_of(owner)
+    return owner if pair is None else pair[0]
 
 
 def is_proposal_stream(stream: str) -> bool:
@@ -163,7 +197,7 @@ def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
             erased = ProposedChange(
                 number=number,
                 command=None,
-                memory_id=recorded.owner,
+                memory_id=memory_of(recorded.owner),
                 base_revision=0,
                 drafted_at=recorded.occurred_at,
                 status=ProposalStatus.WITHDRAWN,
@@ -177,7 +211,7 @@ def _evolve(state: Proposal | None, recorded: RecordedEvent) -> Proposal:
             return _closed(state, recorded, numbers, ProposalStatus.MERGED, batch_id=recorded.batch_id)
         case ProposalRejected(drafts=numbers, note=note):
             return _closed(state, recorded, numbers or _open(state), ProposalStatus.REJECTED, note=note)
-        case ErasedPayload(type="ProposalRejected"):
+        case ErasedPayload(type="ProposalRejected") if recorded.owner != note_owner(state.id):
             return _closed(state, recorded, _erased_decision(state, recorded.owner), ProposalStatus.REJECTED)
         case ProposalWithdrawn(note=note):
             return _closed(state, recorded, _open(state), ProposalStatus.WITHDRAWN, note=note)

@@ -23,6 +23,7 @@ from engram_core.events import (
     MemoryLinked,
     MemoryMerged,
     MemoryMergedInto,
+    MemoryNoted,
     MemoryRestored,
     MemoryReverted,
     MemorySuperseded,
@@ -64,6 +65,7 @@ TOUCHES: Final[Mapping[type[Any], frozenset[FieldGroup]]] = {
     MemoryUnmerged: frozenset({_G.LIFECYCLE, _G.ATTRIBUTES, _G.TAGS}),
     ContradictionResolved: frozenset({_G.EDGES}),
     MarkedDistinct: frozenset({_G.EDGES}),
+    MemoryNoted: frozenset(),
 }
 """Which field groups an event touches, beyond what its content adds (see `groups_touched`)."""
 

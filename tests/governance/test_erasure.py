@@ -21,7 +21,7 @@ from examples import check_certificate
 from tests.governance.acts import ACTS, world
 from tests.governance.rooms import Room, everything, room
 
-WORDS = 40
+WORDS = 60
 PICKS = random.Random(7)
 SENTINELS = [
     "".join(PICKS.choices("bcdfghjkmnpqrstvwxzBCDFGHJKMNPQRSTVWXZ", k=24)) for _ in range(WORDS)
@@ -92,6 +92,23 @@ def plant(r: Room, s: Secret) -> dict[str, Any]:
         several.tag(other, "mixed")
         several.add_evidence(secret, EvidenceRef("quote", s()))
     r.ann.reject(several.receipt, note=s())
+    with r.bot.proposal(s(), rationale=s(), evidence=EvidenceRef("quote", s())) as partly:
+        partly.tag(other, "first")
+        partly.tag(other, "second")
+        partly.tag(secret, s())
+    r.ann.reject(partly.receipt, only=[1, 3], note=s())
+    r.ann.reject(partly.receipt, only=[2], note=s())
+    with r.bot.proposal(s(), rationale=s()) as pointing:
+        pointing.link(other, "relates_to", secret)
+    r.ann.reject(pointing.receipt, note=s())
+    r.ann.contradict(other, by=secret, note=s())
+    r.ann.resolve(other, secret, keep="both", note=s())
+    r.ann.resolve(secret, other, keep="both", note="nothing new")
+    third = r.ann.remember(Person("Third Theo"))
+    r.ann.resolve(secret, third, keep=secret, note=s())
+    r.ann.restore(third)
+    r.ann.approve(r.bot.contradict(third, by=secret, evidence=EvidenceRef("quote", s()), note=s()))
+    r.ann.reject(r.bot.resolve(third, secret, keep="both", note=s()), note=s())
     early = r.ann.remember(Person(s()), id=None)
     r.ann.supersede(early, secret, effective_at=r.clock.now() + timedelta(days=1))
     r.ann.merge(other, secret)

@@ -29,6 +29,7 @@ from engram_core.events import (
     MemoryEdited,
     MemoryImportanceAdjusted,
     MemoryLifetimeChanged,
+    MemoryNoted,
     MemoryRestored,
     MemoryTagged,
     MemoryValidityChanged,
@@ -212,7 +213,7 @@ def test_marking_two_distinct_is_for_good() -> None:
 def test_a_dispute_is_resolved_for_one_side_or_both() -> None:
     """The side that is not kept is archived as wrong."""
     disputed = fact().given(MemoryContradicted(0.8, 0.0, "b"))
-    disputed.when(Resolve("a", "b", "both", "n")).then(ContradictionResolved("b", "both", "n"))
+    disputed.when(Resolve("a", "b", "both", "n")).then(ContradictionResolved("b", "both"), MemoryNoted("b", "n"))
     disputed.when(Resolve("a", "b", "a")).then(
         ContradictionResolved("b", "a"), happened(MemoryArchived(ArchiveReason.WRONG), "b")
     )

@@ -21,7 +21,7 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
-from engram_core.proposal import proposal_stream, words_owner
+from engram_core.proposal import memory_of, note_owner, proposal_stream, words_owner
 from engram_core.values import Actor, to_micros
 
 __all__ = ["draft_digest", "is_reserved", "rewrite_proposal", "write_proposals"]
@@ -101,14 +101,14 @@ def _write(tx: sqlite3.Connection, e: RecordedEvent, id: str, p: str) -> None:
             tx.execute(
                 f"INSERT OR IGNORE INTO {p}drafts (proposal, number, memory_id, begins, base, status)"
                 f" SELECT ?, count(*) + 1, ?, 0, 0, 'withdrawn' FROM {p}drafts WHERE proposal = ?",
-                (id, e.owner, id),
+                (id, memory_of(e.owner), id),
             )
             _settle(tx, p, id, e.position, "withdrawn")
         case ProposalMerged(drafts=numbers):
             _close(tx, p, e, "merged", numbers)
         case ProposalRejected(drafts=numbers):
             _close(tx, p, e, "rejected", numbers)
-        case ErasedPayload(type="ProposalRejected"):
+        case ErasedPayload(type="ProposalRejected") if e.owner != note_owner(id):
             _close(tx, p, e, "rejected", None if e.owner == words_owner(id) else _erased(tx, p, id, e.owner))
         case ProposalWithdrawn() | ErasedPayload(type="ProposalWithdrawn"):
             _close(tx, p, e, "withdrawn", None)

@@ -14,9 +14,11 @@ from engram_core.events import (
     MemoryConfirmed,
     MemoryContradicted,
     MemoryEvidenceAdded,
+    MemoryNoted,
     MemoryUnlinked,
 )
 from engram_core.folding import dispute_key
+from engram_core.identity import pair_owner
 from engram_core.known import Known, cap_of, mirrored, one, other_of
 from engram_core.state import MemoryState
 from engram_core.values import EvidenceRef, Link
@@ -90,7 +92,11 @@ def contradict(command: Contradict, memory: MemoryState, known: Known, ctx: Cont
         return ()
     floor = 0.0 if ctx.actor.is_user else ctx.policy.confidence_floor
     weight = ctx.policy.weights(ctx.actor.kind).contradict
-    changes = one(memory, MemoryContradicted(weight, floor, command.by, command.evidence, note))
+    if other is None:
+        changes = one(memory, MemoryContradicted(weight, floor, None, command.evidence, note))
+    else:
+        changes = one(memory, MemoryContradicted(weight, floor, other.id))
+        changes += _noted(memory, other.id, note, command.evidence)
     if other is not None and mirrored(Link(Relation.CONTRADICTS, other.id), memory, known):
         # The pair has one edge, and this is where the newest dispute stands.
         changes = (*one(other, MemoryUnlinked(Relation.CONTRADICTS, memory.id)), *changes)
@@ -105,11 +111,18 @@ def resolve(command: Resolve, memory: MemoryState, known: Known, ctx: Context) -
     note = checked_note(command.note, ctx.limits)
     changes: list[Change] = []
     if not _is_resolved(command.keep, memory, other):
-        changes += one(memory, ContradictionResolved(other.id, command.keep, note))
+        changes += one(memory, ContradictionResolved(other.id, command.keep))
     for side in (memory, other):
         if command.keep not in (side.id, "both") and side.lifecycle.stored is StoredStatus.ACTIVE:
-            changes += one(side, MemoryArchived(ArchiveReason.WRONG, note))
-    return tuple(changes)
+            changes += one(side, MemoryArchived(ArchiveReason.WRONG))
+    return (*changes, *_noted(memory, other.id, note)) if changes else ()
+
+
+def _noted(memory: MemoryState, other: str, note: str, evidence: EvidenceRef | None = None) -> tuple[Change, ...]:
+    """What is said of two memories belongs to both; nothing is said without words."""
+    if not note and evidence is None:
+        return ()
+    return (Change(memory.id, MemoryNoted(other, note, evidence), pair_owner(memory.id, other)),)
 
 
 def _is_resolved(keep: str, memory: MemoryState, other: MemoryState) -> bool:

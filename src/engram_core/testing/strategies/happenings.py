@@ -209,6 +209,7 @@ def _events() -> Mapping[type[Any], SearchStrategy[Any]]:
             st.booleans(),
         ),
         ev.ContradictionResolved: st.builds(ev.ContradictionResolved, id, st.sampled_from([*_STREAMS, "both"]), _notes),
+        ev.MemoryNoted: st.builds(ev.MemoryNoted, id, _notes, st.none() | evidence()),
         ev.MarkedDistinct: st.builds(ev.MarkedDistinct, id),
         ev.MemoriesAccessed: st.builds(
             ev.MemoriesAccessed, st.lists(st.tuples(id, st.integers(1, 9), instants()), max_size=3).map(tuple)
