@@ -204,8 +204,9 @@ def test_a_backup_overwrites_nothing(store: SqliteStore, tmp_path: Path) -> None
     target = tmp_path / "precious"
     target.write_text("precious")
     for path in (target, store.path):
-        with pytest.raises(FileExistsError):
+        with pytest.raises(StoreError) as caught:
             store.backup(path)
+        assert "store_exists" == caught.value.code
     assert "precious" == target.read_text()
     with pytest.raises(StoreError):
         store.backup(tmp_path / "no such directory" / "copy")

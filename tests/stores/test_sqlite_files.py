@@ -140,7 +140,7 @@ def test_without_hard_links(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     store = SqliteStore(path)
     store.append([appending("a", "1")])
-    with pytest.raises(FileExistsError):
+    with pytest.raises(StoreError, match="is there already"):
         store.backup(path)
     store.backup(path.with_name("copy"))
     store.close()

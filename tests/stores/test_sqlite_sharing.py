@@ -16,7 +16,7 @@ import pytest
 
 from engram_core.errors import StoreBusy, StoreError
 from engram_core.ports import Expect
-from engram_core.stores import SqliteStore, connections
+from engram_core.stores import SqliteStore, forks
 from engram_core.testing import History, appending, problems_of, whole_log
 from tests.stores import processes
 
@@ -195,7 +195,7 @@ FORKING = """
 import os, sys, threading, time
 from pathlib import Path
 from engram_core.errors import StoreError
-from engram_core.stores import SqliteStore, connections
+from engram_core.stores import SqliteStore, forks
 from engram_core.testing import appending, whole_log
 path, case = sys.argv[1], sys.argv[2]
 store = SqliteStore(path, busy_timeout=1)
@@ -334,15 +334,15 @@ def test_fork(tmp_path: Path, case: str) -> None:
 def test_what_a_fork_does_to_each_side(store: SqliteStore) -> None:
     """The steps around a fork, without one: pause and go on, as a parent, then pause and begin anew, as a child."""
     store.append([appending("a", "1")])
-    for end in (connections.resume_all, connections.restart_all):
+    for end in (forks.resume_all, forks.restart_all):
         assert store.head() > 0
-        connections.pause_all()
+        forks.pause_all()
         assert not store.path.with_name(f"{store.path.name}-wal").exists(), "a connection was left open"
         end()
         store.append([appending("a", f"after {end.__name__}")])
     with store.reading() as connection:
-        connections.pause_all()
-        connections.restart_all()
+        forks.pause_all()
+        forks.restart_all()
         with pytest.raises(StoreError) as caught:
             store.head()
         assert "store_forked" == caught.value.code

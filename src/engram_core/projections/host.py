@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeAlias
 
+from engram_core.errors import StoreError
 from engram_core.ports import AtomicStore, EventStore, SqlStore
-from engram_core.stores.driver import closed
+from engram_core.stores.driver import closed, is_of_driver
 
 __all__ = ["CatchUp", "Host", "ReplicaHost", "SqlHost", "open_host", "prepare_connection"]
 
@@ -95,7 +96,7 @@ class SqlHost:
             with self._replica.transaction() as connection:
                 yield connection
             return
-        with self._store.transaction():
+        with _ours(), self._store.transaction():
             connection = self._store.writing()
             if not self._hooked:
                 prepare_connection(connection)
@@ -110,7 +111,7 @@ class SqlHost:
             with self._replica.reading() as connection:
                 yield connection
             return
-        with self._store.reading() as connection:
+        with _ours(), self._store.reading() as connection:
             if not self._hooked:
                 prepare_connection(connection)
             yield connection
@@ -202,7 +203,8 @@ class ReplicaHost:
             raise closed()
         self._depth += 1
         try:
-            yield
+            with _ours():
+                yield
         finally:
             self._depth -= 1
             if self._connection.in_transaction:
@@ -216,6 +218,22 @@ class ReplicaHost:
         with self._lock:
             self._closed = True
             self._connection.close()
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Gives our name to what the driver says of a statement of ours, if it is not the store's to name."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_driver(error):
+            raise
+        raise StoreError(
+            f"a statement of the read model failed: {error}",
+            code="store_statement",
+            hint="run verify(); rebuild() makes the read model anew",
+            sqlite=getattr(error, "sqlite_errorname", None),
+        ) from error
 
 
 def _pow(base: float | None, exponent: float | None) -> float | None:

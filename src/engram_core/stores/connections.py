@@ -15,13 +15,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Literal, Protocol
-from weakref import WeakSet, WeakValueDictionary
+from typing import Literal
+from weakref import WeakSet
 
 from engram_core.errors import StoreBusy, StoreError
 from engram_core.stores.driver import Connect, Durability, closed, open_connection
+from engram_core.stores.forks import Lock, file_lock, survive_forks
 
-__all__ = ["Connections", "Handle", "Prepare", "pause_all", "restart_all", "resume_all"]
+__all__ = ["Connections", "Handle", "Prepare"]
 
 Prepare = Callable[[sqlite3.Connection], None]
 """What an application does to a connection before it is used, such as registering functions."""
@@ -56,11 +57,11 @@ class Connections:
         self._closed = False
         self._unfit = False
         self._start()
-        _survive_forks(self)
+        survive_forks(self)
 
     def _start(self) -> None:
         self._guard = threading.Lock()
-        self._write_lock = _write_lock(self.path)
+        self._write_lock = file_lock(self.path)
         self._owner: int | None = None
         self._writer: Handle | None = None
         self._copier: Handle | None = None
@@ -146,10 +147,9 @@ class Connections:
         try:
             handle.depth -= 1
             if handle.depth == 0:
-                if handle.usable and handle.connection.in_transaction:
-                    handle.connection.execute("ROLLBACK")
-                if self._closed:
-                    handle.close()
+                if not self._closed and handle.end_snapshot():
+                    return
+                handle.close()
         finally:
             handle.lock.release()
 
@@ -207,7 +207,7 @@ class Connections:
             self._local.handle = handle
         return handle
 
-    def pause(self, take: Callable[[_Lock], bool], *, busy: bool) -> bool:
+    def pause(self, take: Callable[[Lock], bool], *, busy: bool) -> bool:
         """Closes what is not in use, and lets nothing start, as `take` keeps what it took; called before a fork.
 
         Args:
@@ -242,18 +242,6 @@ class Connections:
         return self._write_lock
 
 
-class _Lock(Protocol):
-    """A lock, re-entrant or not."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Takes it, if it can in time."""
-        ...
-
-    def release(self) -> None:
-        """Gives it back."""
-        ...
-
-
 class Handle:
     """A connection with the lock of who uses it; closed when nothing refers to it any more."""
 
@@ -276,6 +264,15 @@ class Handle:
             self.prepared += 1
         return self.connection
 
+    def end_snapshot(self) -> bool:
+        """Lets go of what was read; False if the connection is not fit for another use."""
+        try:
+            if self.usable and self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+        except Exception:  # noqa: BLE001 -- what was read is none the worse, and closing it ends the snapshot, too
+            return False
+        return True
+
     def close(self) -> None:
         """Closes the connection, if it is this process's own."""
         if not self.usable:
@@ -294,64 +291,3 @@ class Handle:
     def __del__(self) -> None:
         with suppress(Exception):
             self.close()
-
-
-# Stores of one process on one file share the lock, so that their threads queue instead of polling. Should two
-# of them be born at once and miss each other, SQLite's own lock still keeps them apart.
-_locks: WeakValueDictionary[tuple[int, int], threading.Lock] = WeakValueDictionary()
-_alive: WeakSet[Connections] = WeakSet()
-_hooked: list[int] = []
-
-
-def _write_lock(path: Path) -> threading.Lock:
-    try:
-        found = path.stat()
-    except OSError:
-        return threading.Lock()  # the file has gone; who uses it will be told
-    return _locks.setdefault((found.st_dev, found.st_ino), threading.Lock())
-
-
-_taken: list[_Lock] = []
-_harmed: list[_Lock] = []
-
-
-def _survive_forks(connections: Connections) -> None:
-    _alive.add(connections)
-    if not _hooked and hasattr(os, "register_at_fork"):
-        _hooked.append(1)
-        os.register_at_fork(before=pause_all, after_in_parent=resume_all, after_in_child=restart_all)
-
-
-def pause_all() -> None:
-    """Closes every connection of this process and lets none be opened; called before a fork."""
-    everyone = tuple(_alive)
-    mine = [connections.file for connections in everyone if connections.owned()]
-    for connections in everyone:
-        deadline = monotonic() + connections.timeout
-
-        def take(lock: _Lock, deadline: float = deadline) -> bool:
-            if any(lock is other for other in _taken):
-                return True
-            if not lock.acquire(timeout=max(0.0, deadline - monotonic())):
-                return False
-            _taken.append(lock)
-            return True
-
-        if not connections.pause(take, busy=any(connections.file is file for file in mine)):
-            _harmed.append(connections.file)
-
-
-def resume_all() -> None:
-    """Lets connections be opened again; called after a fork, in the parent."""
-    _harmed.clear()
-    while _taken:
-        _taken.pop().release()
-
-
-def restart_all() -> None:
-    """Has every store begin anew with connections of its own; called after a fork, in the child."""
-    _taken.clear()
-    _locks.clear()
-    for connections in tuple(_alive):
-        connections.restart(unfit=any(connections.file is file for file in _harmed))
-    _harmed.clear()

@@ -7,9 +7,11 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from os import PathLike
+from os.path import realpath
 from pathlib import Path
 from types import TracebackType
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from engram_core.chain import check_expected, check_repeats, place_all, plan_append
 from engram_core.errors import ConcurrencyError, StoreCorrupt, StoreError, StoreReadOnly
@@ -18,7 +20,8 @@ from engram_core.stores import sqlite_schema as schema
 from engram_core.stores import wal
 from engram_core.stores.clocks import now_by
 from engram_core.stores.connections import Connections, Handle, Prepare
-from engram_core.stores.driver import Connect, Durability, is_busy, translated
+from engram_core.stores.driver import Connect, Durability, found_at, is_busy, located, translated
+from engram_core.stores.forks import opening
 from engram_core.stores.pages import bounds
 
 __all__ = ["SqliteStore"]
@@ -70,7 +73,7 @@ class SqliteStore:
         if durability not in {"full", "normal"}:
             raise ValueError(f"durability is 'full' or 'normal', not {durability!r}")
         # Where SQLite puts its side files: beside the file itself, not beside a link to it.
-        self._path = Path(path).resolve()
+        self._path = Path(realpath(located(path, purpose="store")))
         self._read_only = read_only
         self._now = now_by(clock)
         self._connect: Connect = connect or sqlite3.connect
@@ -78,23 +81,24 @@ class SqliteStore:
         self._doom: BaseException | None = None
         self._commits = self._appended = 0
         self._large = wal.CHECKPOINT_BYTES
-        if not self._path.exists():
-            if read_only or not create:
-                raise StoreError(
-                    f"{self._path} does not exist",
-                    code="store_missing",
-                    hint="open it with create=True to make it",
-                )
-            with self._ours():
-                schema.create_file(self._path, self._connect)
-        self._id = schema.recognise(self._path, self._connect, busy_timeout)
-        self._connections = Connections(
-            self._path,
-            self._connect,
-            mode="ro" if read_only else "rw",
-            durability=durability,
-            timeout=busy_timeout,
-        )
+        with opening():
+            if not found_at(self._path):
+                if read_only or not create:
+                    raise StoreError(
+                        f"{self._path} does not exist",
+                        code="store_missing",
+                        hint="open it with create=True to make it",
+                    )
+                with self._ours():
+                    schema.create_file(self._path, self._connect)
+            self._id = schema.recognise(self._path, self._connect, busy_timeout)
+            self._connections = Connections(
+                self._path,
+                self._connect,
+                mode="ro" if read_only else "rw",
+                durability=durability,
+                timeout=busy_timeout,
+            )
         if not read_only:
             try:
                 self._open_for_writing()
@@ -202,34 +206,39 @@ class SqliteStore:
             finally:
                 self._connections.release_writer()
 
-    def backup(self, path: str | Path) -> None:
+    def backup(self, path: str | PathLike[str]) -> None:
         """Copies the log as it stands to a new file, whoever is writing; the copy is checked, then named.
 
-        Raises: FileExistsError when there is such a file; StoreCorrupt when the copy is not whole.
+        Raises: StoreError "store_exists" when there is something of that name already; StoreCorrupt when the copy is
+            not whole; InvalidAttributesError when it is no path.
         """
-        target = Path(path).absolute()
-        if target.exists():
-            raise FileExistsError(f"{target} is there already; a backup overwrites nothing")
-        draft = target.with_name(f"{target.name}.{uuid4().hex}.new")
+        target = located(path, purpose="backup")
+        if self._connections.owned():
+            raise RuntimeError("a backup cannot be made within a transaction")
+        if found_at(target):
+            raise _taken(target)
+        draft = schema.draft_of(target)
         try:
             with self.reading() as source:
                 source.execute("SELECT position FROM head").fetchone()
-                copy = self._connect(draft.as_uri(), uri=True, isolation_level=None)
                 try:
-                    source.backup(copy)
-                    (answer,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-                finally:
-                    copy.close()
-            if answer != "ok":
-                raise StoreCorrupt(f"the copy of {self._path} is damaged: {answer}", hint="verify the original")
+                    copy = self._connect(draft.as_uri(), uri=True, isolation_level=None)
+                    try:
+                        source.backup(copy)
+                        problems = schema.problems_of(copy)
+                    finally:
+                        copy.close()
+                except Exception as error:
+                    raise translated(error, target) or schema.damaged(self._path, error) from error
+            if problems:
+                raise schema.damaged(self._path, problems[0])
             schema.publish(draft, target)
+        except FileExistsError as error:
+            raise _taken(target) from error
+        except OSError as error:
+            raise translated(error, target) or error from error
         finally:
-            for leftover in (
-                draft,
-                draft.with_name(f"{draft.name}-wal"),
-                draft.with_name(f"{draft.name}-shm"),
-            ):
-                leftover.unlink(missing_ok=True)
+            schema.remove(draft)
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the file itself, its pages, indexes and head; what its events say is not looked at."""
@@ -393,6 +402,12 @@ class SqliteStore:
     def _check_writable(self) -> None:
         if self._read_only:
             raise StoreReadOnly(f"{self._path} was opened for reading", hint="open it without read_only=True")
+
+
+def _taken(path: Path) -> StoreError:
+    return StoreError(
+        f"{path} is there already", code="store_exists", hint="a backup overwrites nothing", path=str(path)
+    )
 
 
 def _version(connection: sqlite3.Connection, stream: str) -> int:

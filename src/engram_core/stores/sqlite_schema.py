@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -20,12 +21,14 @@ __all__ = [
     "Head",
     "create_file",
     "damaged",
+    "draft_of",
     "ensure_wal",
     "head_of",
     "insert",
     "problems_of",
     "publish",
     "recognise",
+    "remove",
     "rows",
 ]
 
@@ -133,7 +136,7 @@ def create_file(path: Path, connect: Connect) -> None:
 
     It is built beside its place and put there in one step, so nobody ever meets half of one.
     """
-    draft = path.with_name(f"{path.name}.{uuid4().hex}.new")
+    draft = draft_of(path)
     try:
         connection = open_connection(draft, connect, mode="rwc", durability="full", timeout=0)
         try:
@@ -153,7 +156,18 @@ def create_file(path: Path, connect: Connect) -> None:
     except FileExistsError:
         pass
     finally:
-        for leftover in (draft, draft.with_name(f"{draft.name}-wal"), draft.with_name(f"{draft.name}-shm")):
+        remove(draft)
+
+
+def draft_of(path: Path) -> Path:
+    """Where a file is made before it gets its name; not a longer name, which might be too long."""
+    return path.with_name(f".{uuid4().hex}.new")
+
+
+def remove(draft: Path) -> None:
+    """Removes a draft and what lies beside it."""
+    for leftover in (draft, draft.with_name(f"{draft.name}-wal"), draft.with_name(f"{draft.name}-shm")):
+        with suppress(OSError):
             leftover.unlink(missing_ok=True)
 
 
