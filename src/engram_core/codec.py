@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
@@ -155,12 +156,13 @@ class EventCodec:
             )
         envelope = _fields(_loads(r.data), _ENVELOPE)
         by = _fields(envelope["by"], _AUTHOR)
-        if not all(isinstance(value, str) for value in by.values()):
-            raise ValueError("the author is not made of text")
+        for value in by.values():
+            if type(value) is not str:
+                raise ValueError("the author is not made of text")
         raw = envelope["v"]
         if r.schema_version < current:
             raw = self._upcast(r, raw, current)
-        return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, Actor(kind, by["id"]), by)
+        return _stamped(r, wire.decode(_CLASSES[r.type], raw), kind, _actor(kind, by["id"]), by)
 
     def _upcast(self, r: Recorded, raw: Any, current: int) -> Any:
         for version in range(r.schema_version, current):
@@ -185,9 +187,14 @@ def _fields(value: Any, known: frozenset[str]) -> Mapping[str, Any]:
     """An object of JSON that has no other fields than these."""
     if type(value) is not dict:
         raise ValueError(f"an envelope must be an object, not {type(value).__name__}")
-    if unknown := value.keys() - known:
-        raise ValueError(f"an envelope has no field {', '.join(sorted(unknown))}")
+    if not value.keys() <= known:
+        raise ValueError(f"an envelope has no field {', '.join(sorted(value.keys() - known))}")
     return value
+
+
+@lru_cache(maxsize=1_024)
+def _actor(kind: ActorKind, id: str) -> Actor:
+    return Actor(kind, id)
 
 
 def _stamped(

@@ -8,10 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
-from engram_core.values import Actor, EvidenceRef, Lifetime, Link, Validity, Visibility, instant_text
+from engram_core.values import (
+    SHARED,
+    STANDARD,
+    Actor,
+    EvidenceRef,
+    Lifetime,
+    Link,
+    Validity,
+    Visibility,
+    ephemeral,
+    instant_text,
+    permanent,
+    private,
+)
 from engram_core.vocab import EvidenceType, LifetimeKind, Relation, VisibilityKind
 
 __all__ = [
@@ -131,7 +145,18 @@ def form_of(cls: type, write: _Encode, read: _Decode) -> Form:
 
 def enum_form(cls: type[StrEnum]) -> Form:
     """A word of a vocabulary."""
-    return form_of(cls, lambda v: v.value, cls)
+    return form_of(cls, lambda v: v.value, _member_of(cls))
+
+
+def _member_of(cls: type[StrEnum]) -> _Decode:
+    """What `cls(value)` gives, by one look into a table where the value is a word of it."""
+    members: dict[Any, Any] = {member.value: member for member in cls}
+
+    def read(value: Any) -> Any:
+        found = members.get(value) if type(value) is str else None
+        return cls(value) if found is None else found
+
+    return read
 
 
 def optional(codec: Form) -> Form:
@@ -147,7 +172,7 @@ def many(codec: Form) -> Form:
     def items(value: Any) -> tuple[Any, ...]:
         if type(value) is not list:
             raise WireError(f"must be a list, not {type(value).__name__}")
-        return tuple(dec(item) for item in value)
+        return tuple([dec(item) for item in value])
 
     return form_of(tuple, lambda v: [enc(item) for item in v], items)
 
@@ -190,7 +215,12 @@ def _write_raw(value: Any, depth: int = 0) -> Any:
 
 def read_actor(value: Any) -> Actor:
     """An actor from "kind:id"."""
-    kind, _, id = read_text(value).partition(":")
+    return _actor(read_text(value))
+
+
+@lru_cache(maxsize=1_024)
+def _actor(text: str) -> Actor:
+    kind, _, id = text.partition(":")
     return Actor(kind, id)
 
 
@@ -203,7 +233,12 @@ def _write_visibility(value: Visibility) -> Any:
     return [value.kind.value, *sorted(map(write_actor, value.actors))]
 
 
+_VISIBILITIES: Final = {each.kind.value: each for each in (SHARED, private())}
+
+
 def _read_visibility(value: Any) -> Visibility:
+    if type(value) is str and (found := _VISIBILITIES.get(value)) is not None:
+        return found
     if type(value) is list and value:
         return Visibility(VisibilityKind(value[0]), frozenset(read_actor(actor) for actor in value[1:]))
     return Visibility(VisibilityKind(value))
@@ -213,7 +248,12 @@ def _write_lifetime(value: Lifetime) -> Any:
     return value.kind.value if value.expires_at is None else [value.kind.value, write_instant(value.expires_at)]
 
 
+_LIFETIMES: Final = {each.kind.value: each for each in (STANDARD, permanent(), ephemeral())}
+
+
 def _read_lifetime(value: Any) -> Lifetime:
+    if type(value) is str and (found := _LIFETIMES.get(value)) is not None:
+        return found
     if type(value) is list:
         kind, end = read_items(value, 2)
         return Lifetime(LifetimeKind(kind), read_instant(end))
@@ -251,7 +291,7 @@ RELATION: Final = enum_form(Relation)
 LINK: Final = form_of(
     Link,
     lambda v: [RELATION[0](v.relation), write_text(v.target)],
-    lambda v: Link(Relation(read_items(v, 2)[0]), read_text(v[1])),
+    lambda v: Link(RELATION[1](read_items(v, 2)[0]), read_text(v[1])),
 )
 EVIDENCE: Final = form_of(
     EvidenceRef,
