@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -115,14 +116,13 @@ def document(*texts: str) -> str:
     Raises: Nothing.
     """
     lines: list[str] = []
-    for text in _distinct(texts):
+    given = list(filter(None, texts))
+    for text in given if len(given) == 1 else _distinct(given):
         if len(text) < 400 and "\n" not in text:
-            line = " ".join(_found(text))
-            if line:
-                lines.append(line)
+            lines.append(" ".join(_found(text)))
         else:
             lines.extend(_passages(text))
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
 
 
 def question(text: str) -> Question:
@@ -168,15 +168,11 @@ def folded(text: str) -> str:
 
 
 def _found(text: str) -> list[str]:
-    """The terms of each run without blanks that has any; only short runs are worth remembering."""
-    chunks = text.split()
-    if max(map(len, chunks), default=0) <= _REMEMBERED:
-        return list(filter(None, map(_chunk, chunks)))
-    found = (_chunk(one) if len(one) <= _REMEMBERED else _terms(one, lone_letters=True) for one in chunks)
-    return list(filter(None, found))
+    """The terms of each run without blanks that has any."""
+    return list(filter(None, map(_chunk, text.split())))
 
 
-def _distinct(texts: tuple[str, ...]) -> list[str]:
+def _distinct(texts: Iterable[str]) -> list[str]:
     stripped = [text.strip() for text in texts]
     return [
         text
@@ -211,10 +207,10 @@ def _passages(text: str) -> list[str]:
     for row in text.splitlines():
         ends = row.split()
         if len(ends) <= _PASSAGE_TERMS:
-            line.extend(_found(row))
+            line += filter(None, map(_chunk, ends))
         else:
             for at in range(0, len(ends), _PASSAGE_TERMS // 4):
-                line.extend(_found(" ".join(ends[at : at + _PASSAGE_TERMS // 4])))
+                line += filter(None, map(_chunk, ends[at : at + _PASSAGE_TERMS // 4]))
                 if len(line) >= _PASSAGE_TERMS:
                     lines.append(" ".join(line))
                     line = []
@@ -226,22 +222,36 @@ def _passages(text: str) -> list[str]:
     return lines
 
 
-@lru_cache(maxsize=32_768)
-def _word(word: str) -> str:
-    """The one term of a plain ASCII word."""
-    return stem(word[:_LONGEST_TERM].lower())
+class _Remembered(dict[str, str]):
+    """What short runs become; the same ones come again and again, so that looking up is what must be fast.
+
+    When it is full, it begins anew: what is common is soon in it again.
+    """
+
+    def __init__(self, make: Callable[[str], str], most: int) -> None:
+        self._make = make
+        self._most = most
+
+    def __missing__(self, run: str) -> str:
+        made = self._make(run)
+        if len(run) <= _REMEMBERED:
+            if len(self) >= self._most:
+                self.clear()
+            self[run] = made
+        return made
 
 
-@lru_cache(maxsize=65_536)
-def _chunk(chunk: str) -> str:
-    """What is indexed of one run without blanks: its terms, joined by blanks. The same runs come again and again."""
-    return _terms(chunk, lone_letters=True)
+_word = _Remembered(lambda word: stem(word[:_LONGEST_TERM]), 32_768).__getitem__
+"""The one term of a plain lower-case ASCII word."""
+
+_chunk = _Remembered(lambda chunk: _terms(chunk, lone_letters=True), 65_536).__getitem__
+"""What is indexed of one run without blanks: its terms, joined by blanks."""
 
 
 def _terms(chunk: str, *, lone_letters: bool) -> str:
     plain = chunk.rstrip(".,!?;:")
     if plain.isascii() and plain.isalpha() and (plain[1:].islower() or plain.isupper()):
-        return _word(plain)
+        return _word(plain.lower())
     if plain.isascii() and plain.isalnum() and plain.islower() and plain[0] > "9":  # as `word42` is
         return plain[:_LONGEST_TERM]
     if len(chunk) > _LONGEST_CHUNK:

@@ -76,24 +76,13 @@ _STEP3 = {
 }
 # suffixes that fall away when they lie in r2
 _STEP4 = (
-    *(
-        "ement",
-        "ance",
-        "ence",
-        "able",
-        "ible",
-        "ment",
-        "ant",
-        "ent",
-        "ism",
-        "ate",
-        "iti",
-        "ous",
-        "ive",
-        "ize",
-    ),
+    *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize"),
     *("ion", "al", "er", "ic"),
 )
+# Most words end in none of these: their last two letters tell.
+_ENDS2 = frozenset(suffix[-2:] for suffix in (*_STEP2, "ogi", "li"))
+_ENDS3 = frozenset(suffix[-2:] for suffix in (*_STEP3, "ative"))
+_ENDS4 = {end: tuple(suffix for suffix in _STEP4 if suffix[-2:] == end) for end in {one[-2:] for one in _STEP4}}
 
 
 def stem(word: str) -> str:
@@ -110,23 +99,31 @@ def stem(word: str) -> str:
         return word
     if word in _FIXED:
         return _FIXED[word]
-    word = _mark_consonant_y(word)
+    if "y" in word:
+        word = _mark_consonant_y(word)
     r1, r2 = _regions(word)
-    word = _plural(word)
+    if word[-1] in "sd":
+        word = _plural(word)
     if word.lower() in _KEPT:
         return word.lower()
-    word = _past_and_progressive(word, r1)
-    if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
-        word = word[:-1] + "i"
-    word = _derivational(word, r1, r2)
-    word = _residual(word, r2)
-    return _final(word, r1, r2).lower()
+    if word[-1] in "dgyY":
+        word = _past_and_progressive(word, r1)
+        if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
+            word = word[:-1] + "i"
+    if r1 < len(word):
+        if word[-2:] in _ENDS2:
+            word = _derivational(word, r1)
+        if word[-2:] in _ENDS3:
+            word = _shortened(word, r1, r2)
+        if word[-2:] in _ENDS4:
+            word = _residual(word, r2)
+        if word[-1] in "el":
+            word = _final(word, r1, r2)
+    return word.lower()
 
 
 def _mark_consonant_y(word: str) -> str:
     """A y that stands for a consonant becomes Y: at the start, and behind a vowel."""
-    if "y" not in word:
-        return word
     out: list[str] = []
     for at, letter in enumerate(word):
         out.append("Y" if letter == "y" and (at == 0 or out[at - 1] in _VOWELS) else letter)
@@ -135,7 +132,7 @@ def _mark_consonant_y(word: str) -> str:
 
 def _regions(word: str) -> tuple[int, int]:
     """Where r1 and r2 begin: behind the first vowel-consonant step, and behind the next one in r1."""
-    prefixed = _PREFIXED.match(word)
+    prefixed = _PREFIXED.match(word) if word[0] in "gcapuleoi" else None
     if prefixed:
         r1 = prefixed.end()
     else:
@@ -185,18 +182,21 @@ def _repaired(base: str, r1: int) -> str:
     return base
 
 
-def _derivational(word: str, r1: int, r2: int) -> str:
+def _derivational(word: str, r1: int) -> str:
     for size in (7, 6, 5, 4, 3):
         suffix = word[-size:]
         if len(word) >= size and suffix in _STEP2:
             if len(word) - size >= r1:
-                word = word[: len(word) - size] + _STEP2[suffix]
-            break
-    else:
-        if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
-            word = word[:-1]
-        elif word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _LI_BEFORE:
-            word = word[:-2]
+                return word[: len(word) - size] + _STEP2[suffix]
+            return word
+    if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
+        return word[:-1]
+    if word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _LI_BEFORE:
+        return word[:-2]
+    return word
+
+
+def _shortened(word: str, r1: int, r2: int) -> str:
     if word.endswith("ative"):
         return word[:-5] if len(word) - 5 >= r2 else word
     for size in (7, 6, 5, 4, 3):
@@ -207,7 +207,7 @@ def _derivational(word: str, r1: int, r2: int) -> str:
 
 
 def _residual(word: str, r2: int) -> str:
-    for suffix in _STEP4:
+    for suffix in _ENDS4[word[-2:]]:
         if word.endswith(suffix):
             at = len(word) - len(suffix)
             if at < r2 or (suffix == "ion" and word[at - 1] not in "st"):

@@ -256,7 +256,8 @@ def _position(tx: sqlite3.Connection) -> int:
 
 def _moved(tx: sqlite3.Connection, done: int) -> bool:
     """True when a text began or ended after a position."""
-    began, ended = tx.execute(
-        "SELECT (SELECT max(from_position) FROM texts), (SELECT max(to_position) FROM past_texts)"
+    began, changed, ended = tx.execute(
+        "SELECT (SELECT max(key) FROM texts), (SELECT max(from_position) FROM texts WHERE from_position > key),"
+        " (SELECT max(to_position) FROM past_texts)"
     ).fetchone()
-    return max(began or 0, ended or 0) > done
+    return max(began or 0, changed or 0, ended or 0) > done

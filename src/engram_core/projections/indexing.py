@@ -13,7 +13,7 @@ from engram_core.vocab import StoredStatus
 
 __all__ = ["TERMS_VERSION", "TextChanges", "text_change", "text_of"]
 
-TERMS_VERSION: Final = 3
+TERMS_VERSION: Final = 4
 """Raised when the same text yields other terms, or the lanes hold them otherwise, so that the lanes are built anew."""
 
 _READ: Final = frozenset({"text", "attributes", "absorbed", "tags", "visibility"})

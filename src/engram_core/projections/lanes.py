@@ -13,14 +13,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from engram_core.projections.texts import LANES, PAST_LANE, SPAN
+from engram_core.projections.texts import BEGUN_AFTER, LANES, PAST_LANE, SPAN
 
 __all__ = ["VisibleTexts"]
 
 _BY_THEN: Final = "{row}.from_position <= :known"
 _UNTIL_THEN: Final = "{row}.from_position <= :known AND {row}.to_position > :known"
 
-_CHANGED: Final = "t.from_position > :known AND t.from_position > t.key AND t.key <= :known"
+_CHANGED: Final = BEGUN_AFTER[1].replace(":after", ":known")
 _MANY_CHANGED: Final = 8_192  # from so many on, asking for each match is cheaper than listing them
 
 _LINKING: Final = "'about', 'involves', 'owned_by', 'works_at', 'located_in', 'part_of'"
@@ -167,8 +167,8 @@ class VisibleTexts:
     def later(self, position: int) -> list[int]:
         """The memories whose present text began after a position, and may be read by the viewer."""
         condition = self._readable.format(row="t") if self._readable else "1"
-        found = self.rows(f"SELECT t.key FROM texts t WHERE t.from_position > :after AND {condition}", after=position)
-        return [key for (key,) in found]
+        sql = " UNION ALL ".join(f"SELECT t.key FROM texts t WHERE {when} AND {condition}" for when in BEGUN_AFTER)
+        return [key for (key,) in self.rows(sql, after=position)]
 
     @property
     def head(self) -> int:
@@ -333,14 +333,15 @@ class VisibleTexts:
     def _count_whole(self, lanes: int) -> None:
         """Counts the texts of the first lanes that began by the known position and have not ended."""
         span = self.known // SPAN
+        sums = "coalesce(sum(t.length), 0) FROM texts t WHERE t.lane < :lanes"
         for texts, length in self.rows(
             "SELECT coalesce(sum(texts), 0), coalesce(sum(length), 0) FROM text_totals"
             " WHERE lane < :lanes AND span < :span"
-            " UNION ALL SELECT count(*), coalesce(sum(length), 0) FROM texts"
-            " WHERE from_position >= :begun AND from_position <= :known AND lane < :lanes",
+            f" UNION ALL SELECT count(*), {sums} AND t.key > :after AND t.key <= :known AND t.from_position <= :known"
+            f" UNION ALL SELECT count(*), {sums} AND {BEGUN_AFTER[1]} AND t.from_position <= :known",
             lanes=lanes,
             span=span,
-            begun=span * SPAN,
+            after=span * SPAN - 1,
         ):
             self.count += texts
             self.length += length

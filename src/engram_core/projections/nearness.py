@@ -17,6 +17,7 @@ from operator import mul
 from typing import Any, Final, Protocol
 
 from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.texts import BEGUN_AFTER
 from engram_core.projections.vectors import SCALE, Stored, stored
 
 __all__ = ["ExactIndex", "Listed", "Near"]
@@ -195,7 +196,7 @@ class _Matrix:
         parameters = {"number": self.embedder.number, "after": self._began, "upto": upto}
         size = 2 * self.embedder.dimension
         for table, order, to, when in (
-            ("texts", "t.from_position", str(_OPEN), "t.from_position > :after AND t.from_position <= :upto"),
+            *(("texts", "t.key", str(_OPEN), f"{when} AND t.from_position <= :upto") for when in BEGUN_AFTER),
             ("past_texts", "t.to_position", "t.to_position", "t.to_position > :after AND t.from_position <= :upto"),
         ):
             found = connection.execute(select.format(table=table, order=order, to=to, when=when), parameters)

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from engram_core.analysis import document, question
 
 __all__ = [
+    "BEGUN_AFTER",
     "LANES",
     "LENGTHS",
     "PAST_LANE",
@@ -44,6 +45,12 @@ _BOUNDS: Final = (8, 13, 21, 34, 55, 100, 200, 450, 1200)
 LENGTHS: Final = (6.0, 11.0, 17.0, 27.0, 44.0, 74.0, 140.0, 300.0, 735.0, 2000.0)
 """The length in terms that stands for each level."""
 
+BEGUN_AFTER: Final = ("t.key > :after", "t.from_position > :after AND t.from_position > t.key AND t.key <= :after")
+"""SQL for the present texts `t` that began after a position: those of newer memories, and those that were changed.
+
+A memory's key is the position of its beginning, so only changed texts need an index of where they began.
+"""
+
 # every sign that a term may hold beside letters and figures; all others separate
 _TOKENIZE: Final = """tokenize="ascii tokenchars '+#.-:/'", columnsize=0"""
 
@@ -52,7 +59,6 @@ _TABLES: Final = """
 CREATE TABLE {p}texts (
     key INTEGER PRIMARY KEY, lane INTEGER NOT NULL, audience TEXT, length INTEGER NOT NULL,
     document INTEGER NOT NULL, from_position INTEGER NOT NULL);
-CREATE INDEX {p}texts_from ON {p}texts (from_position, lane, length);
 CREATE INDEX {p}texts_changed ON {p}texts (from_position) WHERE from_position > key;
 CREATE INDEX {p}texts_guarded ON {p}texts (lane, audience, length) WHERE lane > 0;
 CREATE TABLE {p}past_texts (

@@ -17,6 +17,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from engram_core.projections.texts import BEGUN_AFTER
+
 __all__ = [
     "SCALE",
     "VECTOR_TABLES",
@@ -130,10 +132,11 @@ def waiting(tx: sqlite3.Connection, embedder: Stored) -> list[Version]:
     """The versions that have no vector yet, past ones too, in the order of their memories."""
     without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.embedder = :number AND v.from_position = t.from_position)"
     rows = tx.execute(
-        f"SELECT t.key, t.from_position FROM texts t WHERE t.from_position > :done AND {without}"
-        " UNION ALL"
-        f" SELECT t.key, t.from_position FROM past_texts t WHERE t.to_position > :done AND {without}",
-        {"number": embedder.number, "done": embedder.done},
+        " UNION ALL ".join(
+            f"SELECT t.key, t.from_position FROM {table} t WHERE {when} AND {without}"
+            for table, when in (*(("texts", when) for when in BEGUN_AFTER), ("past_texts", "t.to_position > :after"))
+        ),
+        {"number": embedder.number, "after": embedder.done},
     )
     return sorted(Version(*row) for row in rows)
 
