@@ -28,14 +28,16 @@ def neighbours(
     web = Web(snapshot)
     start = _started(web, id)
     reached = _levels(web, snapshot.library.limits, [start], allowed, depth)
-    memories = by_keys(snapshot, {step.there for _, step in reached} | {step.here for _, step in reached})
+    memories = by_keys(snapshot, {step.there for _, step in reached}) if reached else {}
+    via = {key: memory.id for key, memory in memories.items()}
+    via[start] = web.members([start])[start][0][1]
     found = [
-        Neighbour(
-            memories[step.there], step.relation, step.direction, level, memories[step.here].id, step.relationship_id
-        )
+        Neighbour(memories[step.there], step.relation, step.direction, level, via[step.here], step.relationship_id)
         for level, step in reached
-        if step.there in memories and step.here in memories
+        if step.there in memories and step.here in via
     ]
+    if len(found) < 2:
+        return tuple(found)
     kept: dict[tuple[str, str, str, str | None], Neighbour] = {}
     for one in sorted(found, key=_place_in_order):
         kept.setdefault((one.memory.id, one.relation, one.direction, one.relationship_id), one)

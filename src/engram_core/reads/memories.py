@@ -31,7 +31,7 @@ def memory(snapshot: Snapshot, id: str) -> Memory[Any]:
 
 
 def memories(snapshot: Snapshot, rows: Sequence[Any]) -> tuple[Memory[Any], ...]:
-    """The memories of rows of `Fragments.row`, in their order."""
+    """The memories of rows of `Fragments`, in their order."""
     contested = [row[0] for row in rows if row[-2]]
     derived = [row[0] for row in rows if row[-1]]
     lens = snapshot.lens
@@ -44,10 +44,7 @@ def memories(snapshot: Snapshot, rows: Sequence[Any]) -> tuple[Memory[Any], ...]
 
 def by_keys(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, Memory[Any]]:
     """The memories of those keys that are shown to the viewer, by key."""
-    rows = snapshot.all(
-        f"{snapshot.sql.row} WHERE m.key IN (SELECT value FROM json_each(:keys)) AND {snapshot.sql.shown('m')}",
-        {"keys": json.dumps(list(keys))},
-    )
+    rows = snapshot.all(snapshot.sql.rows_by_keys, {"keys": json.dumps(list(dict.fromkeys(keys)))})
     return {row[0]: memory for row, memory in zip(rows, memories(snapshot, rows), strict=True)}
 
 

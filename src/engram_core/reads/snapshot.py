@@ -101,8 +101,9 @@ class Fragments:
         self._is_timed = is_timed
         self._is_user = is_user
         self.prelude = f"WITH {_inlined(as_of_tables())} " if is_past else ""
-        self.row = f"SELECT {_COLUMNS}, {self.status('m')}, {self._edges()} FROM memories m"
-        self.row_by_id = f"{self.prelude}{self.row} WHERE m.id = :id AND {self.shown('m')}"
+        row = f"SELECT {_COLUMNS}, {self.status('m')}, {self._edges()} FROM"
+        self.row_by_id = f"{self.prelude}{row} memories m WHERE m.id = :id AND {self.shown('m')}"
+        self.rows_by_keys = f"{row} json_each(:keys) j CROSS JOIN memories m ON m.key = j.value WHERE {self.shown('m')}"
 
     def audience(self, alias: str) -> str:
         """The viewer may see this row: the one rule of `engram_core.audience`, as SQL."""
@@ -259,7 +260,7 @@ class Snapshot:
         """The ids of keys that were found through the viewer's eyes."""
         listed = json.dumps(list(keys))
         rows = self.all(
-            "SELECT m.key, m.id FROM memories m WHERE m.key IN (SELECT value FROM json_each(:keys))",
+            "SELECT m.key, m.id FROM json_each(:keys) j CROSS JOIN memories m ON m.key = j.value",
             {"keys": listed},
         )
         return dict(rows)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from engram_core.errors import InvalidAttributesError, Problem, RejectedError
 from engram_core.kinds.relations import RELATIONS, named_relation, relation_names
@@ -18,6 +19,8 @@ __all__ = ["RELATIONSHIP", "Step", "Ways", "Web", "kin", "too_far", "ways"]
 
 RELATIONSHIP = "relationship"
 """The name under which relationships are asked for, whatever their predicate."""
+
+_SYMMETRIC: Final = frozenset(relation.value for relation, rules in RELATIONS.items() if rules.symmetric)
 
 
 class Step(NamedTuple):
@@ -57,17 +60,22 @@ def ways(relation: object, direction: str) -> Ways:
     if direction not in {"out", "in", "both"}:
         problem = Problem("direction", f'{direction!r} is none of "out", "in", "both"')
         raise InvalidAttributesError("neighbours", [problem])
-    along, against = direction != "in", direction != "out"
     if relation is None:
-        names: tuple[object, ...] = (*Relation, RELATIONSHIP)
-    else:
-        names = (relation,) if isinstance(relation, str) else tuple(relation)  # type: ignore[arg-type]
+        return _named((*Relation, RELATIONSHIP), direction)
+    names: tuple[object, ...] = (relation,) if isinstance(relation, str) else tuple(relation)  # type: ignore[arg-type]
+    return _named(tuple(map(str, names)), direction)
+
+
+@lru_cache(maxsize=256)
+def _named(names: tuple[str, ...], direction: str) -> Ways:
+    """The ways of some names; there are few that are asked for."""
+    along, against = direction != "in", direction != "out"
     out, back = set(), set()
     for name in names:
         if name == RELATIONSHIP:
             continue
         try:
-            found, backwards = named_relation(str(name))
+            found, backwards = named_relation(name)
         except KeyError:
             listed = ", ".join((*relation_names(), RELATIONSHIP))
             problem = Problem("relation", f"{name!r} is none of {listed}")
@@ -94,13 +102,33 @@ class Web:
         self._snapshot = snapshot
         self._place: dict[int, int | None] = {}
         self._members: dict[int, list[tuple[int, str]]] = {}
+        self._merges: bool | None = None
+        self._reifies = True
 
     def start(self, id: str) -> int | None:
         """The place of a memory; None when it is not shown to the viewer."""
         key = self._snapshot.key(id)
         if key is None:
             return None
-        return self._places([key])[key] or key
+        if self._has_merges():
+            return self._places([key])[key] or key
+        self._place[key], self._members[key] = key, [(key, id)]
+        return key
+
+    def _has_merges(self) -> bool:
+        """Whether anything was merged at all; most spaces are walked without looking for it at every step."""
+        if self._merges is None:
+            merged = "EXISTS (SELECT 1 FROM memories s WHERE s.merged_into IS NOT NULL)"
+            # Of the past no index tells whether there were relationships.
+            is_past = self._snapshot.parameters["known"] is not None
+            reified = "1" if is_past else "EXISTS (SELECT 1 FROM memories r WHERE r.kind = 'relationship')"
+            found = self._snapshot.one(f"SELECT {merged}, {reified}")
+            self._merges, self._reifies = bool(found[0]), bool(found[1])
+        return self._merges
+
+    def _has_relationships(self) -> bool:
+        self._has_merges()
+        return self._reifies
 
     def members(self, places: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
         """Key and id of the memories that each place stands for."""
@@ -109,7 +137,7 @@ class Web:
         ids = self._snapshot.ids(new) if new else {}
         self._members.update((place, [(place, ids[place])]) for place in new)
         stands_for = {ids[place]: place for place in new}
-        todo = list(stands_for)
+        todo = list(stands_for) if new and self._has_merges() else []
         traced = self._snapshot.sql.traced("s")
         while todo:
             rows = self._snapshot.all(
@@ -130,7 +158,7 @@ class Web:
         members = self.members(places)
         here = {key: place for place, own in members.items() for key, _ in own}
         raw = list(self._edges(here, allowed))
-        if allowed.reified_out or allowed.reified_back:
+        if (allowed.reified_out or allowed.reified_back) and self._has_relationships():
             ids = {id: place for place, own in members.items() for _, id in own}
             raw += self._relationships(ids, allowed)
         ends = self._places({step.there for step in raw})
@@ -142,40 +170,37 @@ class Web:
         return list(dict.fromkeys(found))
 
     def _edges(self, here: dict[int, int], allowed: Ways) -> Iterator[Step]:
-        listed = json.dumps(list(here))
-        for near, far, relations in (("source", "target", allowed.out), ("target", "source", allowed.back)):
-            if not relations:
-                continue
-            rows = self._snapshot.all(
-                f"SELECT l.{near}, l.{far}, l.relation FROM links l"
-                f" WHERE l.{near} IN (SELECT value FROM json_each(:keys))",
-                {"keys": listed},
+        listed = {"keys": json.dumps(list(here))}
+        asked = [
+            f"SELECT l.{near}, l.{far}, l.relation, '{direction}' FROM json_each(:keys) j"
+            f" CROSS JOIN links l ON l.{near} = j.value"
+            for near, far, relations, direction in (
+                ("source", "target", allowed.out, "out"),
+                ("target", "source", allowed.back, "in"),
             )
-            direction: Direction = "out" if near == "source" else "in"
-            for start, end, relation in rows:
-                if relation in relations:
-                    both = RELATIONS[Relation(relation)].symmetric
-                    yield Step(here[start], end, relation, "both" if both else direction)
+            if relations
+        ]
+        for start, end, relation, direction in self._snapshot.all(" UNION ALL ".join(asked), listed) if asked else ():
+            if relation in (allowed.out if direction == "out" else allowed.back):
+                yield Step(here[start], end, relation, "both" if relation in _SYMMETRIC else direction)
 
     def _relationships(self, ids: dict[str, int], allowed: Ways) -> Iterator[Step]:
-        sql = self._snapshot.sql
-        listed = json.dumps(list(ids))
-        for near, far, walked in (
-            ("subject_id", "object_id", allowed.reified_out),
-            ("object_id", "subject_id", allowed.reified_back),
-        ):
-            if not walked:
-                continue
-            rows = self._snapshot.all(
-                f"SELECT json_extract(r.attributes, '$.{near}'), o.key, json_extract(r.attributes, '$.predicate'), r.id"
-                f" FROM memories r JOIN memories o ON o.id = json_extract(r.attributes, '$.{far}')"
-                f" WHERE r.kind = 'relationship' AND json_extract(r.attributes, '$.{near}') IN"
-                f" (SELECT value FROM json_each(:ids)) AND {sql.recallable('r')}",
-                {"ids": listed},
+        recallable = self._snapshot.sql.recallable("r")
+        asked = [
+            f"SELECT json_extract(r.attributes, '$.{near}'), o.key, json_extract(r.attributes, '$.predicate'),"
+            f" '{direction}', r.id FROM memories r JOIN memories o ON o.id = json_extract(r.attributes, '$.{far}')"
+            f" WHERE r.kind = 'relationship' AND json_extract(r.attributes, '$.{near}') IN"
+            f" (SELECT value FROM json_each(:ids)) AND {recallable}"
+            for near, far, walked, direction in (
+                ("subject_id", "object_id", allowed.reified_out, "out"),
+                ("object_id", "subject_id", allowed.reified_back, "in"),
             )
-            direction: Direction = "out" if near == "subject_id" else "in"
-            for start, end, predicate, id in rows:
-                yield Step(ids[start], end, predicate, direction, id)
+            if walked
+        ]
+        for start, end, predicate, direction, id in self._snapshot.all(
+            " UNION ALL ".join(asked), {"ids": json.dumps(list(ids))}
+        ):
+            yield Step(ids[start], end, predicate, direction, id)
 
     def _places(self, keys: Iterable[int]) -> dict[int, int | None]:
         """The place of each memory; None where the viewer is shown none."""
@@ -188,9 +213,8 @@ class Web:
         while todo:
             rows = self._snapshot.all(
                 f"SELECT m.key, {sql.shown('m')}, (SELECT v.key FROM memories v WHERE v.id = m.merged_into)"
-                " FROM memories m"
-                " WHERE m.key IN (SELECT value FROM json_each(:keys))"
-                f" AND m.stored <> 'erased' AND {sql.traced('m')}",
+                " FROM json_each(:keys) j CROSS JOIN memories m ON m.key = j.value"
+                f" WHERE m.stored <> 'erased' AND {sql.traced('m')}",
                 {"keys": json.dumps(sorted(todo))},
             )
             leads.update((key, survivor) for key, _, survivor in rows)
