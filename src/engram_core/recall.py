@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 from attrs import field, frozen
 
 from engram_core.analysis import Question, question
+from engram_core.matching import Weights, match_parts, named_entities, weights
 from engram_core.meaning import Meaning
 from engram_core.moments import Moment, moments
 from engram_core.policy import RecallPolicy
@@ -33,7 +34,6 @@ from engram_core.projections.texts import LENGTHS
 
 __all__ = ["Ranked", "Scope", "Signals", "ranked"]
 
-_MANY_NAMED: Final = 32  # a question that names more entities than this names none
 _JUDGES: Final = 10  # the best matches of the words by which a model is judged
 _ROUNDING: Final = 1e-9
 _FAR: Final = 5  # for want of candidates a list is read that is up to so many times longer than the postings
@@ -79,24 +79,6 @@ class Scope:
     still: str = ""
     position: int | None = None
     parameters: Mapping[str, Any] = field(factory=dict)
-
-
-class _Weights(NamedTuple):
-    """How heavy each term is, rarest first, in how many texts it stands, and what a text's length costs it."""
-
-    terms: dict[str, float]
-    frequency: dict[str, int]
-    saturation: float
-    brevity: float
-    per_term: float
-
-    def norm(self, length: float) -> float:
-        """What a text of so many terms needs for half of the most that a term can add."""
-        return self.brevity + self.per_term * length
-
-    def match(self, term: str, count: int, norm: float) -> float:
-        """What a term adds to a text that holds it so often (BM25)."""
-        return self.terms[term] * count * (self.saturation + 1.0) / (count + norm)
 
 
 class _Candidate:
@@ -148,13 +130,13 @@ def ranked(
         parameters=scope.parameters,
     )
     meaning = Meaning(near(texts)) if near is not None else None
-    weights = _weights(texts, asked, policy)
-    if not weights.terms and meaning is None:
+    weighed = weights(texts, asked, policy)
+    if not weighed.terms and meaning is None:
         return []
-    scores = _gathered(texts, weights, policy, limit)
+    scores = _gathered(texts, weighed, policy, limit)
     depth = max(policy.depth, limit)
     candidates = _admitted(scores, scope, 2 * depth) if scores else {}
-    entities = texts.with_merged(_named(texts, asked)) if policy.named else {}
+    entities = texts.with_merged(named_entities(texts, asked)) if policy.named else {}
     dates = moments(text) if policy.dated and scope.at else ()
     gain = (1.0 + policy.named * bool(entities)) * (1.0 + policy.dated * bool(dates))
     _lend_context(texts, candidates, scores, scope, policy, depth=depth, gain=gain)
@@ -162,12 +144,12 @@ def ranked(
     _mark_dated(candidates.values(), dates, scope, policy)
     best = sorted(candidates.values(), key=_Candidate.order)[:depth]
     if meaning is None:
-        return _judged(texts, best, asked, weights, None, scope, policy, limit)
+        return _judged(texts, best, asked, weighed, None, scope, policy, limit)
     best += _near(meaning, best, candidates, scope, depth)
     _mark_named(texts, {one.row[0]: one for one in best}, entities, policy, depth=len(best), gain=gain)
     _mark_dated(best, dates, scope, policy)
     meant = _Meant(meaning, _meant(texts, best, meaning, policy))
-    return _judged(texts, best, asked, weights, meant, scope, policy, limit)
+    return _judged(texts, best, asked, weighed, meant, scope, policy, limit)
 
 
 def _near(
@@ -216,41 +198,27 @@ def _meant(texts: VisibleTexts, best: Sequence[_Candidate], meaning: Meaning, po
     return {key: value / top for key, value in found.items()} if top else found
 
 
-def _weights(texts: VisibleTexts, asked: Question, policy: RecallPolicy) -> _Weights:
-    """The terms that the viewer's texts hold; of a long question the rarest."""
-    frequency = texts.frequencies(asked.terms)
-    rarest = sorted((count, at, term) for at, (term, count) in enumerate(frequency.items()) if count)[: policy.terms]
-    mean = texts.length / texts.count if texts.length else 1.0
-    return _Weights(
-        terms={term: math.log(1.0 + (texts.count - count + 0.5) / (count + 0.5)) for count, _, term in rarest},
-        frequency=frequency,
-        saturation=policy.saturation,
-        brevity=policy.saturation * (1.0 - policy.length),
-        per_term=policy.saturation * policy.length / mean,
-    )
-
-
-def _gathered(texts: VisibleTexts, weights: _Weights, policy: RecallPolicy, limit: int) -> dict[str, float]:
+def _gathered(texts: VisibleTexts, weighed: Weights, policy: RecallPolicy, limit: int) -> dict[str, float]:
     """The match of every text that holds a term whose list was read; keyed like `VisibleTexts.places`."""
     scores: dict[str, float] = {}
     known = scores.get
     read: list[str] = []
     left = policy.postings
-    norms = [weights.norm(length) for length in LENGTHS]
-    for term in weights.terms:
-        frequency = weights.frequency[term]
+    norms = [weighed.norm(length) for length in LENGTHS]
+    for term in weighed.terms:
+        frequency = weighed.frequency[term]
         if read and frequency > left and (len(scores) >= limit or frequency > _FAR * policy.postings):
-            once = [weights.match(term, 1, norm) for norm in norms]
+            once = [weighed.match(term, 1, norm) for norm in norms]
             for document in texts.holding(term, read):
                 if document in scores:
                     scores[document] += once[int(document[-1])]
             continue
         read.append(term)
         left -= frequency
-        single = {str(level): weights.match(term, 1, norm) for level, norm in enumerate(norms)}
+        single = {str(level): weighed.match(term, 1, norm) for level, norm in enumerate(norms)}
         for document, count in Counter(texts.places(term)).items():
             level = document[-1]
-            gain = single[level] if count == 1 else weights.match(term, count, norms[int(level)])
+            gain = single[level] if count == 1 else weighed.match(term, count, norms[int(level)])
             scores[document] = known(document, 0.0) + gain
     return scores
 
@@ -347,32 +315,11 @@ def _least(candidates: dict[int, _Candidate], depth: int) -> float:
     return reached[-1] if len(reached) == depth else 0.0
 
 
-def _named(texts: VisibleTexts, asked: Question) -> dict[int, float]:
-    """The entities that the question names, each with the share of its name that was said.
-
-    "Alice Ng" means her and no other Alice; "Alice" means every Alice, but only by half.
-    """
-    said: dict[tuple[int, int], list[str]] = {}
-    sizes: dict[tuple[int, int], int] = {}
-    for term, key, phrase, size in texts.named(asked.terms):
-        said.setdefault((key, phrase), []).append(term)
-        sizes[key, phrase] = size
-    most: dict[str, int] = {}
-    for words in said.values():
-        for term in words:
-            most[term] = max(most.get(term, 0), len(words))
-    entities: dict[int, float] = {}
-    for name, words in said.items():
-        if any(len(words) == most[term] for term in words):
-            entities[name[0]] = max(entities.get(name[0], 0.0), len(words) / sizes[name])
-    return entities if len(entities) <= _MANY_NAMED else {}
-
-
 def _judged(
     texts: VisibleTexts,
     best: list[_Candidate],
     asked: Question,
-    weights: _Weights,
+    weighed: Weights,
     meant: _Meant | None,
     scope: Scope,
     policy: RecallPolicy,
@@ -382,7 +329,7 @@ def _judged(
     found = texts.terms([one.row[0] for one in best])
     matches = []
     for one in best:
-        parts = _match_parts(found.get(one.row[0], ""), asked, weights, policy)
+        parts = match_parts(found.get(one.row[0], ""), asked, weighed, policy)
         if one.context:
             parts.append(("session", one.context))
         if one.named:
@@ -420,33 +367,3 @@ def _judged(
             parts.append(("stale", -policy.stale))
         hits.append(Ranked(one.row[0], one.row[1], sum(value for _, value in parts), tuple(parts)))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
-
-
-def _match_parts(terms: str, asked: Question, weights: _Weights, policy: RecallPolicy) -> list[tuple[str, float]]:
-    """What the text itself adds: each term, words side by side, and the best passage."""
-    spaced = f" {terms} ".replace(" ", "  ").replace("\n", " \n ")
-    counts = {term: count for term in weights.terms if (count := spaced.count(f" {term} "))}
-    norm = weights.norm(terms.count(" ") + terms.count("\n") + 1)
-    parts = [(f'"{term}"', weights.match(term, count, norm)) for term, count in counts.items()]
-    if len(counts) > 1 and policy.pair:
-        side_by_side = sum(
-            (weights.terms[one] + weights.terms[other]) / 2.0
-            for one, other in asked.pairs
-            if one in counts and other in counts and f" {one}  {other} " in spaced
-        )
-        if side_by_side:
-            parts.append(("pairs", policy.pair * side_by_side))
-    if counts and policy.passage:
-        passage = max(
-            sum(weights.match(term, count, policy.saturation) for term, count in said.items())
-            for said in _counted(spaced, counts)
-        )
-        parts.append(("passage", policy.passage * passage))
-    return parts
-
-
-def _counted(spaced: str, counts: dict[str, int]) -> Iterable[dict[str, int]]:
-    """How often each term of a text stands in each of its passages."""
-    if "\n" not in spaced:
-        return [counts]
-    return [{term: count for term in counts if (count := line.count(f" {term} "))} for line in spaced.split("\n")]
