@@ -71,6 +71,13 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session
+def peers(session: nox.Session) -> None:
+    """Another library's cases for event stores, run against ours."""
+    prepare(session, "peers")
+    session.run("python", "-m", "pytest", "peers", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """What each operation costs here, beside hand-written SQLite in the same run."""
     prepare(session)
