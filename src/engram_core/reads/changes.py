@@ -18,7 +18,6 @@ from engram_core.results.memory import Memory
 
 __all__ = ["diff", "timeline"]
 
-_WHEN: Final = "coalesce(m.happened_from, m.created_at)"
 _COMPARED: Final = (
     "title", "content", "attributes", "tags", "links", "evidence", "confidence", "pinned", "user_weight", "lifetime",
     "visibility", "validity", "status", "flags",
@@ -34,13 +33,20 @@ def timeline(snapshot: Snapshot, span: Span, *, limit: int = 1_000, after: str |
     limit = check_limit(limit, snapshot.library.limits)
     sql = snapshot.sql
     more: dict[str, Any] = {"limit": limit + 1, "start": span.start, "end": span.end}
-    where = f"{sql.recallable('m')} AND coalesce(m.happened_to, m.created_at) >= :start AND {_WHEN} < :end"
+    # Each half has its own index; only episodes have happened.
+    episodes = f"{sql.recallable('m')} AND m.happened_from < :end AND m.happened_to >= :start"
+    others = f"{sql.recallable('m')} AND m.happened_from IS NULL AND m.created_at < :end AND m.created_at >= :start"
     query = f"timeline:{span.start}:{span.end}"
+    beyond = ""
     if after is not None:
         cursor = read_cursor(after, query, 1)
         more["after_value"], more["after_id"] = cursor.values[0], cursor.id
-        where += f" AND ({_WHEN}, m.id) > (:after_value, :after_id)"
-    chosen = f"SELECT m.key, m.id, {_WHEN} FROM memories m WHERE {where} ORDER BY {_WHEN}, m.id LIMIT :limit"
+        beyond = " AND ({at}, m.id) > (:after_value, :after_id)"
+    chosen = (
+        f"SELECT m.key, m.id, m.happened_from FROM memories m WHERE {episodes}{beyond.format(at='m.happened_from')}"
+        f" UNION ALL SELECT m.key, m.id, m.created_at FROM memories m WHERE {others}{beyond.format(at='m.created_at')}"
+        " ORDER BY 3, 2 LIMIT :limit"
+    )
     return page(snapshot, snapshot.all(chosen, more), limit, query)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -24,6 +24,7 @@ __all__ = ["Condition", "condition", "recallable_only"]
 
 _SIGNS: Final = {"eq": "=", "ne": "IS NOT", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _ORDERED: Final = frozenset({"lt", "le", "gt", "ge"})
+_RARE: Final = 2_000  # tags on no more memories than this are where a listing begins; others are asked of each row
 
 
 class Condition(NamedTuple):
@@ -53,8 +54,13 @@ def recallable_only(snapshot: Snapshot) -> Condition:
     return condition(snapshot, Filters())
 
 
-def condition(snapshot: Snapshot, filters: Filters) -> Condition:
+def condition(snapshot: Snapshot, filters: Filters, *, listing: bool = False) -> Condition:
     """The SQL of filters, audience included.
+
+    Args:
+        snapshot: Through whose eyes.
+        filters: What is wanted.
+        listing: Whether the condition has all memories before it, and not a few that were chosen already.
 
     Raises: InvalidAttributesError when `where` names no field, or compares it with what it cannot hold.
     """
@@ -64,11 +70,9 @@ def condition(snapshot: Snapshot, filters: Filters) -> Condition:
         made.terms.append(_of_kinds(filters.kinds))
     if filters.where:
         _where(made, filters)
-    for tag in filters.tags:
-        made.terms.append(f"EXISTS (SELECT 1 FROM tags t WHERE t.tag = {_safe(made, tag)} AND t.key = m.key)")
+    made.terms += [_tagged(made, (tag,), listing=listing) for tag in filters.tags]
     if filters.any_tags is not None:
-        listed = ", ".join(_safe(made, tag) for tag in filters.any_tags)
-        made.terms.append(f"EXISTS (SELECT 1 FROM tags t WHERE t.tag IN ({listed}) AND t.key = m.key)")
+        made.terms.append(_tagged(made, filters.any_tags, listing=listing))
     if filters.min_confidence is not None:
         made.terms.append(f"m.confidence >= {made.name(filters.min_confidence)}")
     if filters.created is not None:
@@ -95,6 +99,18 @@ def _safe(made: _Compiling, text: str) -> str:
 
 def _is_foreign(text: str) -> bool:
     return any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _tagged(made: _Compiling, tags: Iterable[str], *, listing: bool) -> str:
+    """The row bears one of some tags."""
+    first = len(made.parameters)
+    listed = ", ".join(_safe(made, tag) for tag in tags)
+    if listing:
+        given = dict(list(made.parameters.items())[first:])
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM tags t WHERE t.tag IN ({listed}) LIMIT {_RARE + 1})"
+        if made.snapshot.one(counted, given)[0] <= _RARE:
+            return f"m.key IN (SELECT t.key FROM tags t WHERE t.tag IN ({listed}))"
+    return f"EXISTS (SELECT 1 FROM tags t WHERE t.tag IN ({listed}) AND t.key = m.key)"
 
 
 def _status(snapshot: Snapshot, wanted: frozenset[Status] | None) -> str:

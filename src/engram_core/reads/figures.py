@@ -229,7 +229,7 @@ def tags(snapshot: Snapshot) -> dict[str, int]:
     """How many active or stale memories bear each tag, in the order of the tags."""
     return dict(
         snapshot.all(
-            "SELECT tag, count(*) FROM (SELECT t.tag FROM tags t JOIN memories m ON m.key = t.key"
+            "SELECT tag, count(*) FROM (SELECT t.tag FROM tags t CROSS JOIN memories m ON m.key = t.key"
             f" WHERE {snapshot.sql.recallable('m')} LIMIT -1) GROUP BY tag ORDER BY tag"
         )
     )
@@ -253,7 +253,7 @@ def stats(snapshot: Snapshot) -> Stats:
         f" JOIN memories n ON n.key = l.target WHERE {sql.shown('m')} AND {sql.shown('n')} LIMIT -1)"
     )
     (distinct,) = snapshot.one(
-        "SELECT count(DISTINCT tag) FROM (SELECT t.tag FROM tags t JOIN memories m ON m.key = t.key"
+        "SELECT count(DISTINCT tag) FROM (SELECT t.tag FROM tags t CROSS JOIN memories m ON m.key = t.key"
         f" WHERE {sql.recallable('m')} LIMIT -1)"
     )
     return Stats(

@@ -50,7 +50,7 @@ def find(
     Raises: InvalidAttributesError for an order, a limit or a cursor that does not fit.
     """
     limit = check_limit(limit, snapshot.library.limits)
-    wanted = condition(snapshot, filters)
+    wanted = condition(snapshot, filters, listing=True)
     expression = _order(snapshot, order)
     query = f"{_named(filters)}:{order}:{descending}"
     more = dict(wanted.parameters)
@@ -81,7 +81,7 @@ def page(snapshot: Snapshot, chosen: Sequence[tuple[int, str, Any]], limit: int,
 
 def count(snapshot: Snapshot, filters: Filters) -> int:
     """How many memories pass the filters."""
-    wanted = condition(snapshot, filters)
+    wanted = condition(snapshot, filters, listing=True)
     (found,) = snapshot.one(
         f"SELECT count(*) FROM (SELECT 1 FROM memories m WHERE {wanted.sql} LIMIT -1)", wanted.parameters
     )
@@ -150,12 +150,15 @@ def importance_sql(snapshot: Snapshot) -> str:
         f"min({shares.max_links}, (SELECT count(*) FROM ({out} LIMIT {shares.max_links}))"
         f" + (SELECT count(*) FROM ({back} LIMIT {shares.max_links})))"
     )
+    # Most spaces hold no contradiction at all, and then no row need be asked for one.
+    contested = snapshot.one("SELECT EXISTS (SELECT 1 FROM links d WHERE d.relation = 'contradicts')")[0]
+    disputed = f" + iif({disputed_sql(snapshot, 'm')}, {float(shares.disputed)!r}, 0.0)" if contested else ""
     return (
         "CASE WHEN m.pinned THEN 1.0 WHEN m.user_weight IS NOT NULL THEN m.user_weight ELSE min(1.0,"
         f" CASE m.kind {base} ELSE {other!r} END"
         f" + {float(shares.per_evidence)!r} * min(m.evidence_count, {shares.max_evidence})"
         f" + {float(shares.per_link)!r} * {links}"
-        f" + iif({disputed_sql(snapshot, 'm')}, {float(shares.disputed)!r}, 0.0)) END"
+        f"{disputed}) END"
     )
 
 
