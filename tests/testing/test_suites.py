@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import tomllib
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve as replaced
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram_core import values
 from engram_core.codec import EventCodec
 from engram_core.commands import Tag
 from engram_core.decider import Change, Decider
@@ -24,7 +19,6 @@ from engram_core.memory import memory_decider
 from engram_core.testing import check_codec, check_decider, strategies
 
 RULES = memory_decider(KINDS)
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def check(decider: Decider[Any, Any], **given: Any) -> None:
@@ -88,30 +82,3 @@ def test_a_fold_that_does_not_split_is_noticed() -> None:
 
     with pytest.raises(AssertionError):
         check_broken(Cut(RULES.initial, RULES.decide, RULES.evolve))
-
-
-def test_hypothesis_is_told_of_the_types() -> None:
-    """The entry point leads to a function after which `from_type` knows kinds and values."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    ((name, value),) = project["entry-points"]["hypothesis"].items()
-    EntryPoint(name, value, "hypothesis").load()()
-    small = (
-        values.Actor,
-        values.EvidenceRef,
-        values.Lifetime,
-        values.Link,
-        values.PartialDate,
-        values.Period,
-        values.Provenance,
-        values.Validity,
-        values.Visibility,
-    )
-
-    for cls in (*(spec.attributes for spec in KINDS), *small):
-
-        @settings(max_examples=5)
-        @given(st.from_type(cls))
-        def made(value: object) -> None:
-            assert isinstance(value, cls)  # noqa: B023 (called at once)
-
-        made()

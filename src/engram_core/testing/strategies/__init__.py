@@ -1,10 +1,20 @@
-"""Hypothesis strategies for every public value, kind, command, event and history.
+"""Hypothesis strategies for every public value, kind, command, event, history and answer.
 
-After installation `st.from_type(Person)`, `st.from_type(Actor)` and the like work of themselves.
+After installation `st.from_type(Person)`, `st.from_type(Memory)` and the like work of themselves.
 """
 
 from __future__ import annotations
 
+from engram_core.testing.strategies.answers import (
+    ANSWERS,
+    answer_of,
+    drafts,
+    hits,
+    memories,
+    pages,
+    proposals,
+    receipts,
+)
 from engram_core.testing.strategies.happenings import (
     command_of,
     commands,
@@ -13,6 +23,28 @@ from engram_core.testing.strategies.happenings import (
     events,
     groups,
     histories,
+    recorded_events,
+)
+from engram_core.testing.strategies.rules import (
+    approvals,
+    kind_registries,
+    kind_specs,
+    limits,
+    parts_of_policies,
+    policies,
+)
+from engram_core.testing.strategies.stored import (
+    appends,
+    clocks,
+    embedders,
+    id_sources,
+    new_events,
+    projections,
+    redactors,
+    rows,
+    sql_stores,
+    stored_events,
+    stores,
 )
 from engram_core.testing.strategies.values import (
     actors,
@@ -34,25 +66,51 @@ from engram_core.testing.strategies.values import (
 )
 
 __all__ = [
+    "ANSWERS",
     "actors",
+    "answer_of",
+    "appends",
+    "approvals",
     "attributes",
+    "clocks",
     "command_of",
     "commands",
     "contexts",
     "days",
+    "drafts",
+    "embedders",
     "event_of",
     "events",
     "evidence",
     "groups",
     "histories",
+    "hits",
+    "id_sources",
     "instants",
+    "kind_registries",
+    "kind_specs",
     "lifetimes",
+    "limits",
     "links",
+    "memories",
     "memory_ids",
+    "new_events",
+    "pages",
     "partial_dates",
+    "parts_of_policies",
     "periods",
+    "policies",
+    "projections",
+    "proposals",
     "provenances",
     "raw_attributes",
+    "receipts",
+    "recorded_events",
+    "redactors",
+    "rows",
+    "sql_stores",
+    "stored_events",
+    "stores",
     "tags",
     "texts",
     "validities",

@@ -33,7 +33,7 @@ from engram_core.testing.strategies.values import (
 from engram_core.values import UNSET, Actor
 from engram_core.vocab import ArchiveReason, FieldGroup, Relation, StoredStatus
 
-__all__ = ["command_of", "commands", "contexts", "event_of", "events", "groups", "histories"]
+__all__ = ["command_of", "commands", "contexts", "event_of", "events", "groups", "histories", "recorded_events"]
 
 _STREAMS: Final = ("a", "b", "c")
 
@@ -194,7 +194,7 @@ def _events() -> Mapping[type[Any], SearchStrategy[Any]]:
         ev.MemoryArchived: st.builds(ev.MemoryArchived, st.sampled_from(ArchiveReason), _notes),
         ev.MemoryRestored: st.builds(ev.MemoryRestored, st.none() | lifetimes()),
         ev.MemoryDeleted: st.builds(ev.MemoryDeleted, _notes),
-        ev.MemoryErased: st.builds(ev.MemoryErased, names, _notes, _notes),
+        ev.MemoryErased: st.builds(ev.MemoryErased, names, _notes, _notes, st.booleans(), st.none() | id),
         ev.MemoryMerged: st.builds(ev.MemoryMerged, id),
         ev.MemoryAbsorbed: st.builds(
             ev.MemoryAbsorbed, id, names, tags(), st.lists(id, max_size=2, unique=True).map(tuple)
@@ -258,6 +258,7 @@ def histories(
     draw: st.DrawFn,
     *,
     streams: Sequence[str] = _STREAMS,
+    min_size: int = 0,
     max_size: int = 12,
     begun: bool = False,
     of: Callable[[], SearchStrategy[Any]] = events,
@@ -266,12 +267,12 @@ def histories(
 
     Args:
         streams: In which streams they stand.
-        max_size: How many at most.
+        min_size, max_size: How many at least and at most, beside the beginnings.
         begun: Whether every stream begins with a creation.
         of: Gives the events.
     """
     chosen: list[tuple[str, Any]] = [(stream, draw(event_of(ev.MemoryCreated))) for stream in streams if begun]
-    chosen += draw(st.lists(st.tuples(st.sampled_from(streams), of()), max_size=max_size))
+    chosen += draw(st.lists(st.tuples(st.sampled_from(streams), of()), min_size=min_size, max_size=max_size))
     versions: dict[str, int] = {}
     told = []
     for position, (stream, event) in enumerate(chosen, start=1):
@@ -289,6 +290,11 @@ def histories(
             )
         )
     return tuple(told)
+
+
+def recorded_events() -> SearchStrategy[ev.RecordedEvent]:
+    """Single events with their envelopes, each the last of a history."""
+    return histories(min_size=1, max_size=3).map(lambda history: history[-1])
 
 
 def contexts(kinds: KindRegistry = KINDS) -> SearchStrategy[Context]:

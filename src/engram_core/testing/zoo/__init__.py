@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engram_core.testing.zoo._appends import APPENDS
+from engram_core.testing.zoo._projections import BROKEN_PROJECTIONS, BrokenProjection
 from engram_core.testing.zoo._reads import READS
 from engram_core.testing.zoo._records import RECORDS
 from engram_core.testing.zoo._wholes import WHOLES
 from engram_core.testing.zoo.base import BrokenStore
 from engram_core.testing.zoo.ledgers import PROJECTIONS
-from engram_core.testing.zoo.projections import BROKEN_PROJECTIONS, BrokenProjection
 
 __all__ = [
     "APPENDS",
