@@ -65,6 +65,7 @@ from engram_core.proposal import (
     named,
     note_owner,
     proposal_stream,
+    usual_title,
     words_owner,
 )
 from engram_core.receipts import PossibleConflict, Receipt
@@ -139,7 +140,7 @@ class Desk:
         if not drafts:
             return writer.nothing(receipts)
         owner = _owner(proposal_id, drafts)
-        opened = ProposalOpened(title or _usual_title(drafts), rationale, evidence)
+        opened = ProposalOpened(title or usual_title([draft.command for draft in drafts]), rationale, evidence)
         work.take(
             (
                 Change(stream, opened, owner),
@@ -390,17 +391,3 @@ def _asserted(command: Command, receipt: Receipt) -> str | None:
             return None
         case _:
             return receipt.memory_id
-
-
-def _usual_title(drafts: Sequence[DraftAdded]) -> str:
-    """A title without any text of a memory, since it may outlive it."""
-    names = [
-        f"Remember a {draft.command.kind}" if isinstance(draft.command, Remember) else _spaced(draft.command)
-        for draft in drafts
-    ]
-    return names[0] if len(names) == 1 else f"{names[0]}, and {len(names) - 1} more"
-
-
-def _spaced(command: Command) -> str:
-    name = type(command).__name__
-    return name[0] + "".join(f" {c.lower()}" if c.isupper() else c for c in name[1:])

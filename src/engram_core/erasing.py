@@ -152,12 +152,14 @@ class Erasing:
         assert isinstance(store, EraserStore)
         ids = plan.memory_ids
         shared: set[str] = set()
+        led_to: dict[str, str | None] = {}
         for id in ids:
             state = work.before(id)
             if state is None:
                 continue
             if state.lifecycle.stored is StoredStatus.ERASED:
                 raise IllegalTransitionError(f"{id} is erased already", memory_id=id)
+            led_to[id] = state.lifecycle.merged_into
             if state.visibility.kind is VisibilityKind.SHARED:
                 shared.add(id)
         said = said_beside(self.writer, work.tx, ids)
@@ -168,7 +170,7 @@ class Erasing:
         now = self.writer.now()
         for id in ids:
             event_ids = tuple(r.id for r in gone[id])
-            work.take((Change(id, MemoryErased(event_ids, because, note, id in shared), id),), now)
+            work.take((Change(id, MemoryErased(event_ids, because, note, id in shared, led_to.get(id)), id),), now)
         others = {r.stream for rows in gone.values() for r in rows if work.is_memory(r.stream)} - set(ids)
         result = self.writer.write(work, [])
         self.writer.read_model.erased(work.tx, [*ids, *sorted(others)])

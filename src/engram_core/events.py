@@ -231,13 +231,15 @@ class MemoryDeleted:
 class MemoryErased:
     """Every payload that it owned was replaced by a marker; `event_ids` lists those events.
 
-    `shared`: everybody could see it, so that everybody may know that it is gone.
+    `shared`: everybody could see it, so that everybody may know that it is gone. `merged_into`: where it lived on, so
+    that what came through it can still be taken back.
     """
 
     event_ids: tuple[str, ...]
     because: str = "requested"
     note: str = ""
     shared: bool = False
+    merged_into: str | None = None
 
 
 # -- merging ----------------------------------------------------------------------------------------

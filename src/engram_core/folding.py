@@ -219,7 +219,7 @@ class _Folding:
             case MemoryDeleted():
                 self.live(stored=StoredStatus.DELETED, because=None, merged_into=self.lifecycle.merged_into)
             case MemoryErased():
-                self.erase(was_shared=event.shared)
+                self.erase(event)
             case MemoryMerged():
                 self.absorbed.setdefault(event.source, Absorbed())
             case MemoryAbsorbed():
@@ -381,14 +381,14 @@ class _Folding:
     ) -> None:
         self.lifecycle = Life(stored, because, self.lifecycle.superseded, merged_into)
 
-    def erase(self, *, was_shared: bool) -> None:
+    def erase(self, event: MemoryErased) -> None:
         origin = self.origin
         self.kind, self.external_ids = "", ()
         self.text, self.attributes, self.tags, self.edges = Text(), Payload(), (), Edges()
         self.confidence, self.evidence, self.importance = Belief(0.0), (), Importance()
-        self.visibility = shared() if was_shared else private()
+        self.visibility = shared() if event.shared else private()
         self.lifetime, self.validity = standard(), Validity()
-        self.lifecycle = Life(StoredStatus.ERASED)
+        self.lifecycle = Life(StoredStatus.ERASED, merged_into=event.merged_into)
         self.absorbed, self.redacted = {}, False
         self.origin = Origin(None, origin.created_at, origin.recorded_at, origin.position, origin.batch_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,7 @@ __all__ = [
     "named",
     "note_owner",
     "proposal_stream",
+    "usual_title",
     "words_owner",
 ]
 
@@ -75,6 +76,17 @@ def draft_owner(command: Command, memory_id: str) -> str:
             return pair_owner(memory_id, other)
         case _:
             return memory_id
+
+
+def usual_title(commands: Sequence[Command]) -> str:
+    """What a proposal is called if its author does not say; without any text of a memory, since it may outlive it."""
+    first = commands[0]
+    if isinstance(first, Remember):
+        name = f"Remember a {first.kind}"
+    else:
+        name = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in type(first).__name__)
+        name = name.strip().capitalize()
+    return name if len(commands) == 1 else f"{name}, and {len(commands) - 1} more"
 
 
 def memory_of(owner: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engram_core.kinds import Fact
-from engram_core.values import EvidenceRef
+from engram_core.kinds import Fact, Person
+from engram_core.values import EvidenceRef, private, shared
 from tests.governance.rooms import Room, everything, room
 from tests.governance.test_erasure import Secret, found_in
 
@@ -133,7 +136,8 @@ def test_a_second_erasure_counts_nothing_twice(r: Room) -> None:
     r.ann.contradict(one, by=two, note="no")
     first = r.ann.erase(one)
     second = r.ann.erase(two)
-    types = [event["type"] for report in (first, second) for event in report.certificate["erased"][0]["events"]]
+    told: list[Any] = [first.certificate, second.certificate]
+    types = [event["type"] for certificate in told for event in certificate["erased"][0]["events"]]
     assert first.events + second.events == len(types)
     once = ("ProposalOpened", "MemoryNoted")
     assert [1, 1] == [types.count(name) for name in once]
@@ -150,3 +154,65 @@ def test_a_note_is_in_the_history_of_the_disputed_memory(r: Room) -> None:
     assert before < r.ann.get(one).confidence
     r.ann.redo(said)
     assert before == r.ann.get(one).confidence
+
+
+class Scattering:
+    """A model whose vectors are different in every byte for different texts, and are kept as they are."""
+
+    name, dimension = "scattering/1", 48
+
+    def encode(self, texts: Sequence[str], purpose: str) -> list[list[float]]:
+        return [[random.Random(f"{text}{n}").uniform(-1, 1) for n in range(self.dimension)] for text in texts]
+
+
+def blobs(path: Path, id: str) -> list[bytes]:
+    """The vectors that are stored of a memory."""
+    with closing(sqlite3.connect(path)) as connection:
+        sql = "SELECT vector FROM vectors WHERE key = (SELECT key FROM memories WHERE id = ?)"
+        return [row[0] for row in connection.execute(sql, (id,))]
+
+
+def left_of(folder: Path, vectors: list[bytes]) -> set[str]:
+    """The files that hold any 10-byte window of a vector."""
+    windows = {vector[at : at + 10] for vector in vectors for at in range(len(vector) - 9)}
+    return {
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file()
+        for content in [path.read_bytes()]
+        if any(content[at : at + 10] in windows for at in range(len(content) - 9))
+    }
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["shared", "private"])
+def test_vectors_of_every_version_are_gone(tmp_path: Path, *, hidden: bool) -> None:
+    """What a model made of present and past texts, in the file and in its write-ahead log; others' vectors stay."""
+    path = tmp_path / "brain.db"
+    r = room(path, embedder=Scattering())
+    other = r.ann.remember(Fact("harmless"), content="quite harmless " * 80)
+    secret = r.ann.remember(Fact("secret"), visibility=private() if hidden else shared())
+    assert secret.memory_id is not None
+    assert other.memory_id is not None
+    r.space.flush()
+    for text in ("more of it", "and more " * 200):
+        r.ann.edit(secret, content=text)
+        r.space.flush()
+    source = r.ann.remember(Person("Ben B", notes="of the secret"))
+    survivor = r.ann.remember(Person("Ann A"))
+    r.ann.merge(survivor, source)
+    r.space.flush()
+    made = [blob for id in (secret.memory_id, source.memory_id) for blob in blobs(path, str(id))]
+    assert len(made) > 4
+    assert left_of(tmp_path, made)
+    assert {"brain.db-wal"} & {file.name for file in tmp_path.iterdir()}
+    kept = blobs(path, other.memory_id)
+    for memory in (secret, source):
+        assert r.ann.erase(memory).scrubbed
+    assert [] == blobs(path, secret.memory_id)
+    assert set() == left_of(tmp_path, made)
+    assert kept == blobs(path, other.memory_id)
+    r.space.flush()
+    r.nightly.rebuild()
+    assert r.nightly.verify().ok
+    r.space.close()
+    assert set() == left_of(tmp_path, made)

@@ -228,3 +228,37 @@ def test_a_source_outlives_the_erasure_of_its_survivor(r: Room) -> None:
     r.ann.unmerge(b)
     assert ("active", ("Ben B",)) == (r.ann.get(b).status, names(r, b))
     assert not r.nightly.verify().problems
+
+
+def test_an_erased_survivor_says_nothing_for_its_sources(r: Room) -> None:
+    """A source is a memory of its own: it keeps its text and its way back, and nobody finds it under the survivor."""
+    a, b, c = (r.ann.remember(Person(name), tags=(name[0],)) for name in ("Ann A", "Ben B", "Cem C"))
+    merged = r.ann.merge(b, c)
+    r.ann.merge(a, b)
+    assert (b.memory_id,) == r.ann.erase(a, dry_run=True).shared
+    r.ann.erase(a)
+    for name in ("Ann", "Ben", "Cem"):
+        assert [] == [h.memory.id for h in r.ann.recall(name)]
+    assert {} == dict(r.ann.tags())
+    assert (("Ben B", "Cem C"), "archived") == (names(r, b), r.ann.get(b).status)
+    assert ("Cem C",) == names(r, c)
+    r.ann.undo(merged)
+    r.ann.unmerge(b)
+    assert [("active", ("Ben B",)), ("active", ("Cem C",))] == [(r.ann.get(m).status, names(r, m)) for m in (b, c)]
+    assert r.nightly.verify().ok
+
+
+def test_an_erased_link_of_a_chain_takes_what_came_through_it_from_nobody(r: Room) -> None:
+    """What the middle one gave goes; what came through it belongs to its source, and unmerge takes it back."""
+    a, b, c = (r.ann.remember(Person(name), tags=(name[0],)) for name in ("Ann A", "Ben B", "Cem C"))
+    r.ann.merge(b, c)
+    r.ann.merge(a, b)
+    assert (c.memory_id,) == r.ann.erase(b).shared
+    assert (("Ann A", "Cem C"), ("a", "c")) == (names(r, a), r.ann.get(a).tags)
+    r.ann.unmerge(c)
+    assert (("Ann A",), ("a",)) == (names(r, a), r.ann.get(a).tags)
+    assert ("active", ("Cem C",)) == (r.ann.get(c).status, names(r, c))
+    assert r.nightly.verify().ok
+    before = [names(r, m) for m in (a, c)]
+    r.nightly.rebuild()
+    assert before == [names(r, m) for m in (a, c)]
