@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -28,6 +28,9 @@ _STREAMS = ("a", "b", "c")
 _MARKER = '{"erased":true}'
 
 _Row: TypeAlias = tuple[str, NewEvent]
+_Way: TypeAlias = Callable[[EventStore], EventStore]
+
+S = TypeVar("S", bound=EventStore)
 
 
 class _Veto(Exception):
@@ -35,10 +38,10 @@ class _Veto(Exception):
 
 
 def event_store_machine(
-    make_store: Callable[[], EventStore],
+    make_store: Callable[[], S],
     *,
-    reopen: Callable[[EventStore], EventStore] | None = None,
-    another: Callable[[EventStore], EventStore] | None = None,
+    reopen: Callable[[S], S] | None = None,
+    another: Callable[[S], S] | None = None,
 ) -> type[RuleBasedStateMachine]:
     """A fresh state machine class; its `TestCase` runs it, with settings of your own if you set them on it.
 
@@ -52,8 +55,8 @@ def event_store_machine(
         pass
 
     EventStoreMachine.make_store = staticmethod(make_store)
-    EventStoreMachine.reopen = staticmethod(reopen) if reopen else None
-    EventStoreMachine.another = staticmethod(another) if another else None
+    EventStoreMachine.reopen = staticmethod(cast("_Way", reopen)) if reopen else None
+    EventStoreMachine.another = staticmethod(cast("_Way", another)) if another else None
     return EventStoreMachine
 
 

@@ -6,7 +6,7 @@ import io
 import sqlite3
 import unittest
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from engram_core.events import RecordedEvent
 from engram_core.ports import Clock, EventStore, Projection
@@ -14,6 +14,8 @@ from engram_core.testing.contracts import EventStoreContract, ProjectionContract
 from engram_core.values import Actor
 
 __all__ = ["Report", "certify", "certify_projection"]
+
+S = TypeVar("S", bound=EventStore)
 
 
 class Report:
@@ -43,11 +45,11 @@ class Report:
 
 
 def certify(
-    make_store: Callable[[], EventStore],
+    make_store: Callable[[], S],
     *,
-    make_store_with_clock: Callable[[Clock], EventStore] | None = None,
-    reopen: Callable[[EventStore], EventStore] | None = None,
-    another: Callable[[EventStore], EventStore] | None = None,
+    make_store_with_clock: Callable[[Clock], S] | None = None,
+    reopen: Callable[[S], S] | None = None,
+    another: Callable[[S], S] | None = None,
     only: Collection[str] = (),
 ) -> Report:
     """Runs every obligation of `EventStoreContract` on new stores of this factory; what is not given is skipped.
@@ -66,10 +68,10 @@ def certify(
             return make_store_with_clock(clock) if make_store_with_clock else None
 
         def reopen(self, store: EventStore) -> EventStore | None:
-            return reopen(store) if reopen else None
+            return reopen(cast("S", store)) if reopen else None
 
         def another(self, store: EventStore) -> EventStore | None:
-            return another(store) if another else None
+            return another(cast("S", store)) if another else None
 
     return _run(Case, only)
 

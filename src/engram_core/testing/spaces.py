@@ -41,7 +41,7 @@ def memory_space_machine(
     may read alike; positions have no gap; closing, opening and rebuilding change nothing; the log verifies.
 
     Args:
-        make_space: Gives a new, empty space that goes by a clock.
+        make_space: Gives a new, empty space that goes by a clock, as its store does.
         reopen: Closes a space and opens its log again; without it, that is not tried.
     """
 
