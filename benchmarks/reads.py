@@ -31,9 +31,9 @@ _LINKS = (
 )
 _ONE = f"SELECT m.*,{_LINKS} FROM memories m WHERE m.id = ? AND {_SHOWN}"
 _NEAR = f"""
-SELECT m.*, l.relation, 'out' FROM links l JOIN memories m ON m.key = l.target WHERE l.source = ?1 AND {_SHOWN}
+SELECT m.*, l.relation, 'out' FROM links l JOIN memories m ON m.key = l.target WHERE l.source = :key AND {_SHOWN}
 UNION ALL
-SELECT m.*, l.relation, 'in' FROM links l JOIN memories m ON m.key = l.source WHERE l.target = ?1 AND {_SHOWN}"""
+SELECT m.*, l.relation, 'in' FROM links l JOIN memories m ON m.key = l.source WHERE l.target = :key AND {_SHOWN}"""
 _JSON = (8, 9, 10, 28, 29)  # columns of a memory that hold JSON
 
 
@@ -160,7 +160,7 @@ def neighbours(world: World) -> Iterator[Row]:
 
     def plain(id: str) -> list[tuple[Any, ...]]:
         (key,) = db.execute(f"SELECT m.key FROM memories m WHERE m.id = ? AND {_SHOWN}", (id,)).fetchone()
-        rows = db.execute(_NEAR, (key,)).fetchall()
+        rows = db.execute(_NEAR, {"key": key}).fetchall()
         _decoded(rows)
         return rows
 

@@ -142,9 +142,9 @@ def incompatible_preferences(tx: sqlite3.Connection, now: int) -> Iterator[tuple
         "SELECT m.id, m.attributes, (SELECT json_group_array(l.target) FROM links l WHERE l.source = m.key"
         " AND l.relation = 'about') FROM memories m WHERE m.kind = 'preference' AND m.stored = 'active'"
         " AND (m.superseded = 0 OR NOT EXISTS (SELECT 1 FROM supersessions s JOIN memories n ON n.key = s.new"
-        " WHERE s.old = m.key AND s.effective_at <= ?1 AND n.stored IN ('active', 'archived')))"
-        " AND (m.expires_at IS NULL OR m.expires_at > ?1) ORDER BY m.created_at, m.key",
-        (now,),
+        " WHERE s.old = m.key AND s.effective_at <= :now AND n.stored IN ('active', 'archived')))"
+        " AND (m.expires_at IS NULL OR m.expires_at > :now) ORDER BY m.created_at, m.key",
+        {"now": now},
     )
     for id, attributes, about in rows:
         raw = json.loads(attributes)

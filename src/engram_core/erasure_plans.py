@@ -134,7 +134,7 @@ def said_beside(core: Core, tx: sqlite3.Connection, ids: Iterable[str]) -> Said:
 
 def _pairs(core: Core, tx: sqlite3.Connection, id: str, going: Container[str]) -> Iterator[tuple[str, str]]:
     """The memory with each one that it was ever disputed with or told from, in both orders."""
-    rows = tx.execute(_OPPONENTS, (id,)).fetchall()
+    rows = tx.execute(_OPPONENTS, {"id": id}).fetchall()
     for (other,) in rows:
         state = core.state_of(other)
         if other in going or (state is not None and state.lifecycle.stored is not StoredStatus.ERASED):
@@ -143,7 +143,7 @@ def _pairs(core: Core, tx: sqlite3.Connection, id: str, going: Container[str]) -
 
 _OPPONENTS = "SELECT id FROM memories WHERE key IN ({}) ORDER BY key".format(
     " UNION ".join(
-        f"SELECT {there} FROM {table} WHERE {here} = (SELECT key FROM memories WHERE id = ?1){and_so}"
+        f"SELECT {there} FROM {table} WHERE {here} = (SELECT key FROM memories WHERE id = :id){and_so}"
         for table, one, other, and_so in (
             ("links", "source", "target", " AND relation = 'contradicts'"),
             ("past_links", "source", "target", " AND relation = 'contradicts'"),

@@ -206,9 +206,9 @@ class Maintenance:
                 (command, ref)
                 for command, ref in drafts
                 if tx.execute(
-                    "SELECT 1 FROM drafts d JOIN proposals p ON p.id = d.proposal WHERE d.digest = ?1"
+                    "SELECT 1 FROM drafts d JOIN proposals p ON p.id = d.proposal WHERE d.digest = ?"
                     " AND (d.status = 'open' OR (d.status IN ('rejected', 'withdrawn', 'undone')"
-                    " AND NOT EXISTS (SELECT 1 FROM json_each(?2) j JOIN memories m ON m.id = j.value"
+                    " AND NOT EXISTS (SELECT 1 FROM json_each(?) j JOIN memories m ON m.id = j.value"
                     " WHERE m.from_position > coalesce(p.closed_position, p.position))))",
                     (draft_digest(command), json.dumps(_named(command))),
                 ).fetchone()

@@ -78,11 +78,11 @@ def _resting_on(work: Work, found: Mapping[int, str]) -> list[str]:
     resting: dict[int, str] = {}
     while open_keys:
         rows = work.tx.execute(
-            "SELECT m.key, m.id, m.stored FROM links l JOIN memories m ON m.key = l.source WHERE l.target = ?1"
+            "SELECT m.key, m.id, m.stored FROM links l JOIN memories m ON m.key = l.source WHERE l.target = :key"
             f" AND l.relation = 'derived_from' AND m.stored IN ('active', 'archived') AND {work.sees('m')}"
             " UNION ALL SELECT s.key, s.id, 'merged' FROM memories s JOIN memories v ON v.id = s.merged_into"
-            f" WHERE v.key = ?1 AND {work.sees('s')}",
-            (open_keys.pop(),),
+            f" WHERE v.key = :key AND {work.sees('s')}",
+            {"key": open_keys.pop()},
         ).fetchall()
         for key, id, stored in rows:
             if key not in seen:

@@ -127,8 +127,8 @@ class Dated(Ledger):
     def enter(self, tx: sqlite3.Connection, recorded: RecordedEvent) -> None:
         instant = recorded.recorded_at.isoformat()
         row = tx.execute(
-            "SELECT date(?1), strftime('%Y', ?1), datetime(?1, '+1 day'), julianday(?1), unixepoch(?1), time(?1)",
-            (instant,),
+            "SELECT date(?), strftime('%Y', ?), datetime(?, '+1 day'), julianday(?), unixepoch(?), time(?)",
+            (instant,) * 6,
         ).fetchone()
         for number, word in enumerate(row):
             tx.execute("INSERT INTO ledger_words VALUES (?, ?, ?)", (recorded.id, number, str(word)))

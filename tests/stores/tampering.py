@@ -243,10 +243,10 @@ def _insert(connection: sqlite3.Connection, picks: random.Random) -> None:
     """A copy of an event, as if it had happened again at the end."""
     (last,) = connection.execute("SELECT position FROM head").fetchone()
     connection.execute(
-        "INSERT INTO events SELECT ?1, stream, 1 + (SELECT max(version) FROM events WHERE stream = e.stream),"
+        "INSERT INTO events SELECT ?, stream, 1 + (SELECT max(version) FROM events WHERE stream = e.stream),"
         " 'forged', type, schema_version, owner, data, commitment, occurred_at,"
         " (SELECT max(recorded_at) FROM events), actor_kind, NULL, causation, NULL, x'00' FROM events e"
-        " WHERE position = ?2",
+        " WHERE position = ?",
         (last + 1, _some(connection, picks)),
     )
     _fit_head(connection)

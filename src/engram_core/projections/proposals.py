@@ -142,10 +142,10 @@ def _close(tx: sqlite3.Connection, p: str, e: RecordedEvent, status: str, number
     id = e.stream.removeprefix(_PREFIX)
     listed = None if numbers is None else json.dumps(list(numbers))
     tx.execute(
-        f"UPDATE {p}drafts SET status = ?1 WHERE proposal = ?2"
+        f"UPDATE {p}drafts SET status = ? WHERE proposal = ?"
         " AND (status = 'open' OR (status = 'withdrawn' AND digest IS NULL))"
-        " AND (?3 IS NULL OR number IN (SELECT value FROM json_each(?3)))",
-        (status, id, listed),
+        " AND (? IS NULL OR number IN (SELECT value FROM json_each(?)))",
+        (status, id, listed, listed),
     )
     _settle(tx, p, id, e.position, status)
 
@@ -153,10 +153,10 @@ def _close(tx: sqlite3.Connection, p: str, e: RecordedEvent, status: str, number
 def _settle(tx: sqlite3.Connection, p: str, id: str, position: int, status: str) -> None:
     """A proposal is closed as soon as none of its drafts is open, as merged if any of them was."""
     tx.execute(
-        f"UPDATE {p}proposals SET closed_position = ?1, status = CASE WHEN EXISTS (SELECT 1 FROM {p}drafts"
-        f" WHERE proposal = ?2 AND status = 'merged') THEN 'merged' ELSE ?3 END"
-        f" WHERE id = ?2 AND NOT EXISTS (SELECT 1 FROM {p}drafts WHERE proposal = ?2 AND status = 'open')",
-        (position, id, status),
+        f"UPDATE {p}proposals SET closed_position = :position, status = CASE WHEN EXISTS (SELECT 1 FROM {p}drafts"
+        f" WHERE proposal = :id AND status = 'merged') THEN 'merged' ELSE :status END"
+        f" WHERE id = :id AND NOT EXISTS (SELECT 1 FROM {p}drafts WHERE proposal = :id AND status = 'open')",
+        {"position": position, "id": id, "status": status},
     )
 
 

@@ -222,9 +222,9 @@ class ReadModel:
         ends = [
             row[0]
             for row in tx.execute(
-                "SELECT from_position FROM past_memories WHERE key = ?1"
-                " UNION SELECT from_position FROM memories WHERE key = ?1 ORDER BY 1",
-                (key,),
+                "SELECT from_position FROM past_memories WHERE key = ?"
+                " UNION SELECT from_position FROM memories WHERE key = ? ORDER BY 1",
+                (key, key),
             )
         ]
         events = [self.codec.decode(r) for r in self.host.store.read_stream(stream)]

@@ -203,13 +203,14 @@ class _Statements:
         self.delete: dict[str, str] = {}
         for name, (columns, primary) in TABLES.items():
             listed = ", ".join(column for column, _ in columns)
-            where = " AND ".join(f"{column} = ?{n}" for n, column in enumerate(primary.split(", "), 2))
+            where = " AND ".join(f"{column} = ?" for column in primary.split(", "))
             self.insert[name] = f"INSERT INTO {prefix}{name} VALUES ({', '.join('?' * len(columns))})"
             self.past[name] = (
                 f"INSERT INTO {prefix}past_{name} ({listed}, to_position)"
-                f" SELECT {listed}, ?1 FROM {prefix}{name} WHERE {where}"
+                f" SELECT {listed}, ? FROM {prefix}{name} WHERE {where}"
             )
-            self.delete[name] = f"DELETE FROM {prefix}{name} WHERE {where}"
+            # Takes the same values as `past`, the position included.
+            self.delete[name] = f"DELETE FROM {prefix}{name} WHERE ? IS NOT NULL AND {where}"
         self.keys = f"SELECT m.id, m.key FROM json_each(?) j CROSS JOIN {prefix}memories m ON m.id = j.value"
         self.external_gone = f"DELETE FROM {prefix}external_ids WHERE system = ? AND external = ? AND key = ?"
         self.external_come = f"INSERT OR IGNORE INTO {prefix}external_ids VALUES (?, ?, ?)"
