@@ -36,7 +36,7 @@ def differences(folder: Path) -> list[str]:
     Args:
         folder: Where the files of a small space are made.
     """
-    world = filled(folder, 100)
+    world = filled(folder, 5_000)
     floor = Floor(world.copy("agreement.db"))
     session, about, before = world.session, world.person, world.space.position
     one, *many = [f"{text} {before}" for text in _TEXTS]

@@ -38,6 +38,7 @@ _BOUNDS = (
     450,
     1200,
 )  # a text's length in ten steps is the last figure of its row's number
+_SPAN = 4_096  # texts are counted by the stretch of the log in which they began
 _DAY = 86_400_000_000
 _HALF_LIFE, _THRESHOLD = 365, 0.35
 
@@ -45,6 +46,10 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _line = json.JSONEncoder(separators=(",", ":")).encode
 
 _PAST = f"INSERT INTO past_memories ({_LISTED}, to_position) SELECT {_LISTED}, ? FROM memories WHERE key = ?"
+_TOTALS = (
+    "INSERT INTO text_totals VALUES (0, ?, ?, ?) ON CONFLICT (lane, span)"
+    " DO UPDATE SET texts = texts + excluded.texts, length = length + excluded.length"
+)
 _SET = "UPDATE memories SET {}, updated_at = ?, revision = ?, from_position = ? WHERE key = ?"
 
 
@@ -148,7 +153,8 @@ class Floor:
         recorded = self._begin()
         (target,) = db.execute("SELECT key FROM memories WHERE id = ?", (about,)).fetchone()
         first, batch = self._position + 1, ""
-        events, memories, links, rows, lane, length = [], [], [], [], [], 0
+        events, memories, links, rows, lane = [], [], [], [], []
+        totals: dict[int, list[int]] = {}
         for text, found in zip(texts, terms, strict=True):
             id, at, attributes = self.id(), self.happened(), {"statement": text}
             said = f'[1.0,"fact",null,"",{{"statement":"{" ".join(text.split())}"}},[["about","{about}"]],["shared"]]'
@@ -167,7 +173,9 @@ class Floor:
             memories.append(row)
             links.append((key, target, key, key))
             words = found.count(" ") + found.count("\n") + 1
-            length += words
+            total = totals.setdefault(key // _SPAN, [0, 0])
+            total[0] += 1
+            total[1] += words
             document = key * 10 + bisect_left(_BOUNDS, words)
             rows.append((key, words, document, key))
             lane.append((document, found))
@@ -176,7 +184,7 @@ class Floor:
         db.executemany("INSERT INTO links VALUES (?, 'about', ?, ?, ?)", links)
         db.executemany("INSERT INTO texts VALUES (?, 0, NULL, ?, ?, ?)", rows)
         db.executemany("INSERT INTO text_shared (rowid, terms) VALUES (?, ?)", lane)
-        db.execute("UPDATE text_totals SET texts = texts + ?, length = length + ? WHERE lane = 0", (len(rows), length))
+        db.executemany(_TOTALS, [(span, *total) for span, total in totals.items()])
         self._finish(batch, first)
 
     def _change(self, id: str, type: str, value: Any, columns: str, asked: str, *values: Any) -> tuple[int, int, str]:
@@ -239,7 +247,12 @@ class Floor:
             "UPDATE texts SET length = ?, document = ?, from_position = ? WHERE key = ?",
             (length + 1, document, position, key),
         )
-        db.execute("UPDATE text_totals SET length = length + 1 WHERE lane = 0")
+        db.execute(
+            "UPDATE text_totals SET texts = texts - 1, length = length - ? WHERE lane = 0 AND span = ?",
+            (length, since // _SPAN),
+        )
+        db.execute("DELETE FROM text_totals WHERE lane = 0 AND span = ? AND texts = 0 AND span > 0", (since // _SPAN,))
+        db.execute(_TOTALS, (position // _SPAN, 1, length + 1))
         db.execute("INSERT INTO text_shared (rowid, terms) VALUES (?, ?)", (document, f"{terms}\n{tag}"))
         self._finish(batch, position)
 
