@@ -19,10 +19,11 @@ from engram_core.ports import Appended, Clock, Recorded, StreamAppend
 from engram_core.stores import sqlite_schema as schema
 from engram_core.stores import wal
 from engram_core.stores.clocks import now_by
-from engram_core.stores.connections import Connections, Handle, Prepare
+from engram_core.stores.connections import Connections, Prepare
 from engram_core.stores.driver import Connect, Durability, found_at, is_busy, located, translated
 from engram_core.stores.forks import opening
 from engram_core.stores.pages import bounds
+from engram_core.stores.reading import Reading, back_up
 
 __all__ = ["SqliteStore"]
 
@@ -125,7 +126,7 @@ class SqliteStore:
 
     def head(self) -> int:
         """The last position, 0 for an empty log."""
-        with _Reading(self, snapshot=False) as connection:
+        with Reading(self._connections, snapshot=False) as connection:
             position: int = connection.execute("SELECT position FROM head").fetchone()[0]
             return position
 
@@ -142,14 +143,14 @@ class SqliteStore:
         after, upto, limit = bounds(after, upto, limit)
         order = "DESC" if backwards else "ASC"
         where = f"WHERE stream = ? AND version > ? AND version <= ? ORDER BY version {order} LIMIT ?"
-        with _Reading(self, snapshot=False) as connection:
+        with Reading(self._connections, snapshot=False) as connection:
             return schema.rows(connection, where, stream, after, upto, limit)
 
     def read(self, *, after: int = 0, upto: int | None = None, limit: int = 1_000) -> tuple[Recorded, ...]:
         """The events with `after` < position <= `upto`, at most `limit`."""
         after, upto, limit = bounds(after, upto, limit)
         where = "WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
-        with _Reading(self, snapshot=False) as connection:
+        with Reading(self._connections, snapshot=False) as connection:
             return schema.rows(connection, where, after, upto, limit)
 
     def append(self, batch: Sequence[StreamAppend]) -> Appended:
@@ -170,7 +171,7 @@ class SqliteStore:
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """A connection of this thread in one snapshot; within its own `transaction()` the writing one."""
-        return _Reading(self, snapshot=True)
+        return Reading(self._connections, snapshot=True)
 
     def erase(self, owner: str, marker: str) -> tuple[Recorded, ...]:
         """Replaces `data` of every event of this owner by the marker; what is left of it is for `scrub()`."""
@@ -212,33 +213,7 @@ class SqliteStore:
         Raises: StoreError "store_exists" when there is something of that name already; StoreCorrupt when the copy is
             not whole; InvalidAttributesError when it is no path.
         """
-        target = located(path, purpose="backup")
-        if self._connections.owned():
-            raise RuntimeError("a backup cannot be made within a transaction")
-        if found_at(target):
-            raise _taken(target)
-        draft = schema.draft_of(target)
-        try:
-            with self.reading() as source:
-                source.execute("SELECT position FROM head").fetchone()
-                try:
-                    copy = self._connect(draft.as_uri(), uri=True, isolation_level=None)
-                    try:
-                        source.backup(copy)
-                        problems = schema.problems_of(copy)
-                    finally:
-                        copy.close()
-                except Exception as error:
-                    raise translated(error, target) or schema.damaged(self._path, error) from error
-            if problems:
-                raise schema.damaged(self._path, problems[0])
-            schema.publish(draft, target)
-        except FileExistsError as error:
-            raise _taken(target) from error
-        except OSError as error:
-            raise translated(error, target) or error from error
-        finally:
-            schema.remove(draft)
+        back_up(self._connections, located(path, purpose="backup"), self._connect)
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the file itself, its pages, indexes and head; what its events say is not looked at."""
@@ -404,12 +379,6 @@ class SqliteStore:
             raise StoreReadOnly(f"{self._path} was opened for reading", hint="open it without read_only=True")
 
 
-def _taken(path: Path) -> StoreError:
-    return StoreError(
-        f"{path} is there already", code="store_exists", hint="a backup overwrites nothing", path=str(path)
-    )
-
-
 def _version(connection: sqlite3.Connection, stream: str) -> int:
     found = connection.execute("SELECT max(version) FROM events WHERE stream = ?", (stream,)).fetchone()
     version: int = found[0] or 0
@@ -467,41 +436,6 @@ class _Transaction:
             raise ours from first
         if first is not error:
             raise first
-
-
-class _Reading:
-    """A reading connection for a block, in one snapshot or for one statement; driver's errors get our names."""
-
-    __slots__ = ("_handle", "_snapshot", "_store")
-
-    def __init__(self, store: SqliteStore, *, snapshot: bool) -> None:
-        self._store = store
-        self._snapshot = snapshot
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._handle: Handle | None = None
-        connections = self._store._connections
-        if connections.owned():
-            return connections.writer()
-        try:
-            self._handle = connections.hold_reader(snapshot=self._snapshot)
-        except Exception as error:
-            self._raise_ours(error)
-            raise
-        return self._handle.connection
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._handle is not None:
-            self._store._connections.release_reader(self._handle)
-        if error is not None:
-            self._raise_ours(error)
-
-    def _raise_ours(self, error: BaseException) -> None:
-        ours = translated(error, self._store._path)
-        if ours is not None:
-            raise ours from error
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
