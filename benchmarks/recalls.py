@@ -5,11 +5,15 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from benchmarks.measuring import Row, compare, percentile
+from benchmarks.ranking import by_hand
+from benchmarks.reads import connected
 from benchmarks.world import World
 from engram_core import MemorySpace, user
 from engram_core.analysis import STOP_WORDS, question
+from engram_core.results.listings import Hits
 
 __all__ = ["as_of", "opening", "recall"]
 
@@ -37,18 +41,36 @@ def _latencies(asks: Sequence[Callable[[str], object]], questions: Sequence[str]
 
 
 def recall(world: World) -> Iterator[Row]:
-    """Natural questions, with a filter, ten hits."""
-    db = sqlite3.connect(world.path, isolation_level=None)
-    db.execute("PRAGMA cache_size=-65536")
+    """Natural questions, with a filter, ten hits: beside the same ranking by hand, and beside bm25 alone."""
+    db = connected(world)
+    policy = world.space._engine.options.policy
+    decay = policy.decay["fact"]
+    settled = (policy.recall, decay.half_life_days, decay.base_importance, policy.importance.per_evidence)
+
+    def same(text: str) -> list[Any]:
+        return by_hand(db, text, *settled)
+
+    def ours(text: str) -> Hits:
+        return world.session.recall(text, kind="fact")
 
     def plain(text: str) -> object:
         keys = db.execute(_NARROW, (_any_of(question(text).terms),)).fetchall()
         return [db.execute("SELECT * FROM memories WHERE key = ?", key[:1]).fetchone() for key in keys]
 
-    floor, ours = _latencies((plain, lambda text: world.session.recall(text, kind="fact")), world.questions)
+    others = [text for text in world.questions if [row[1] for row in same(text)] != [hit.id for hit in ours(text)]]
+    note = f"of {len(world.questions)} questions {len(others)} are answered otherwise by hand"
+    alone, library, bare = _latencies((same, ours, plain), world.questions)
     for share, gate in ((0.5, 1.5), (0.95, None), (0.99, 1.5)):
-        name = f"recall, p{share * 100:.0f} (floor: bm25 alone)"
-        yield Row(area=name, floor=percentile(floor, share), ours=percentile(ours, share), gate=gate)
+        yield Row(
+            area=f"recall, p{share * 100:.0f} (floor: the same ranking by hand)",
+            floor=percentile(alone, share),
+            ours=percentile(library, share),
+            gate=gate,
+            note=note if share == 0.5 else "",
+        )
+    yield Row(area="recall, p50 (floor: bm25 alone)", floor=percentile(bare, 0.5), ours=percentile(library, 0.5))
+    budget = 2_000 if len(world.texts) <= 10_000 else 15_000
+    yield Row(area=f"recall, p50 (floor: {budget / 1_000:g} ms)", floor=budget, ours=percentile(library, 0.5), gate=1)
     db.close()
 
 
