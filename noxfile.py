@@ -71,6 +71,20 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Branch coverage, judged by floor."""
+    prepare(session, "test")
+    session.run("python", "-m", "checks.coverage", *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Small faults in floors 0 to 3, which the tests must notice; takes --sample, --seed and --only."""
+    prepare(session, "mutation")
+    session.run("python", "-m", "checks.mutation", *session.posargs)
+
+
+@nox.session
 def peers(session: nox.Session) -> None:
     """Another library's cases for event stores, run against ours."""
     prepare(session, "peers")
