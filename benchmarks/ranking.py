@@ -24,10 +24,10 @@ _DAY = 86_400_000_000
 _LINKING = "'about', 'involves', 'owned_by', 'works_at', 'located_in', 'part_of'"
 _ADMIT = """
 SELECT m.key, m.id, m.confidence, m.created_at, m.confirmed_at, m.stale_at, m.pinned, m.user_weight, m.evidence_count
-FROM json_each(?1) j CROSS JOIN memories m ON m.key = j.value
-WHERE m.kind = 'fact' AND m.stored = 'active' AND m.lane = 0 AND (m.expires_at IS NULL OR m.expires_at > ?2)
+FROM json_each(:keys) j CROSS JOIN memories m ON m.key = j.value
+WHERE m.kind = 'fact' AND m.stored = 'active' AND m.lane = 0 AND (m.expires_at IS NULL OR m.expires_at > :now)
     AND NOT (m.superseded = 1
-        AND EXISTS (SELECT 1 FROM supersessions s WHERE s.old = m.key AND s.effective_at <= ?2))"""
+        AND EXISTS (SELECT 1 FROM supersessions s WHERE s.old = m.key AND s.effective_at <= :now))"""
 _SHOWN = """
 SELECT m.*, (SELECT json_group_array(l.relation || ' ' || n.id) FROM links l JOIN memories n ON n.key = l.target
     WHERE l.source = m.key AND n.stored IN ('active', 'archived') AND n.lane = 0),
@@ -82,7 +82,7 @@ def by_hand(
         least = min(nlargest(taken, scores.values()))
         best = sorted((-score, -int(document[:-1])) for document, score in scores.items() if score >= least)[:taken]
         bases = {-key: -score for score, key in best}
-        rows = {row[0]: row for row in db.execute(_ADMIT, (json.dumps(list(bases)), now))}
+        rows = {row[0]: row for row in db.execute(_ADMIT, {"keys": json.dumps(list(bases)), "now": now})}
         if len(rows) >= min(wanted, taken) or taken >= len(scores):
             break
         taken *= 4
@@ -112,7 +112,7 @@ def by_hand(
             for line in spaced.split("\n")
         )
         matches[key] = value * (1.0 + named.get(key, 0.0))
-    scale = 1.0 / (max(matches.values()) or 1.0)
+    scale = 1.0 / (max(matches.values(), default=0.0) or 1.0)
     hits = []
     for key, value in matches.items():
         _, id, confidence, created, confirmed, stale_at, pinned, weight, evidences = rows[key]
@@ -152,8 +152,8 @@ def _named(db: sqlite3.Connection, terms: str, keys: list[int], gain: float) -> 
         return {}
     found: dict[int, float] = {}
     for key, target in db.execute(
-        "SELECT l.source, l.target FROM json_each(?1) j CROSS JOIN links l ON l.source = j.value"
-        f" WHERE +l.relation IN ({_LINKING}) AND +l.target IN (SELECT value FROM json_each(?2))",
+        "SELECT l.source, l.target FROM json_each(?) j CROSS JOIN links l ON l.source = j.value"
+        f" WHERE +l.relation IN ({_LINKING}) AND +l.target IN (SELECT value FROM json_each(?))",
         (json.dumps(keys), json.dumps(list(people))),
     ).fetchall():
         found[key] = max(found.get(key, 0.0), gain * people[target])
