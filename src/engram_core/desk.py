@@ -345,8 +345,16 @@ class Desk:
             raise NotFoundError(f"there is no proposal {proposal_id}", proposal_id=proposal_id)
         return state
 
-    def receipts_of(self, events: Sequence[RecordedEvent], requests: Sequence[Request]) -> list[Receipt]:
-        """The receipts that a recorded batch gave to the same requests before, as far as its events tell."""
+    def receipts_of(
+        self, events: Sequence[RecordedEvent], requests: Sequence[Request], told: tuple[Event, ...]
+    ) -> list[Receipt]:
+        """The receipts that a recorded batch gave to the same requests before, as far as its events tell.
+
+        Args:
+            events: Of the batch.
+            requests: The same again.
+            told: Of the events those that the author may know of.
+        """
         batch_id = events[0].batch_id
         opened = events[0].stream
         if is_proposal_stream(opened):
@@ -362,7 +370,6 @@ class Desk:
                 for _ in requests
             ]
         created = iter([e.stream for e in events if e.type == MemoryCreated.__name__])
-        written = tuple(e.event for e in events)
         receipts = []
         for request in requests:
             memory_id, status = request.command.memory_id, ReceiptStatus.CHANGED
@@ -370,7 +377,7 @@ class Desk:
                 began = next(created, None)
                 memory_id = began or events[0].stream
                 status = ReceiptStatus.CREATED if began else ReceiptStatus.DUPLICATE
-            receipts.append(Receipt(status=status, memory_id=memory_id, batch_id=batch_id, events=written))
+            receipts.append(Receipt(status=status, memory_id=memory_id, batch_id=batch_id, events=told))
         return receipts
 
 

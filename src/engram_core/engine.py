@@ -70,9 +70,9 @@ class Engine(Writer):
         cleaned = [self._cleaned(request) for request in requests]
 
         def attempt(tx: sqlite3.Connection) -> Result:
-            if key is not None and (first := self._first_result(tx, key, cleaned)) is not None:
-                return first
             work = Work(self, tx, author)
+            if key is not None and (first := self._first_result(work, key, cleaned)) is not None:
+                return first
             now = self.now()
             if not author.actor.is_user and not self._allows(work, cleaned):
                 return self.desk.propose(work, cleaned, now, key=key)
@@ -155,9 +155,9 @@ class Engine(Writer):
             self.options.kinds.structure(command.kind, command.attributes, command.attributes_version)
         return replaced(request, command=command, redactions=removed)
 
-    def _first_result(self, tx: sqlite3.Connection, key: str, requests: Sequence[Request]) -> Result | None:
+    def _first_result(self, work: Work, key: str, requests: Sequence[Request]) -> Result | None:
         """What the same command of the same actor led to before."""
-        row = tx.execute(
+        row = work.tx.execute(
             "SELECT c.batch_id, b.position FROM commands c JOIN batches b ON b.batch_id = c.batch_id"
             " WHERE c.command_key = ?",
             (key,),
@@ -165,8 +165,9 @@ class Engine(Writer):
         if row is None:
             return None
         events = self.log.batch(row[1])
-        receipts = self.desk.receipts_of(events, requests)
-        return Result(receipts=tuple(receipts), batch_id=row[0], events=events)
+        told = self.shown(work, events)
+        receipts = self.desk.receipts_of(events, requests, tuple(e.event for e in told))
+        return Result(receipts=tuple(receipts), batch_id=row[0], events=told)
 
     def close(self) -> None:
         """Writes what is buffered and releases the store."""

@@ -56,7 +56,10 @@ def check_external_ids(work: Work) -> None:
         if not isinstance(entry.change.event, MemoryVisibilityChanged | MemoryReverted):
             continue
         id = entry.change.stream
-        before, after = work.before(id), work.state(id)
+        before = work.before(id)
+        if before is not None and not before.external_ids:
+            continue
+        after = work.state(id)
         stayed = _is_there(before) and after is not None and before.visibility == after.visibility
         if _is_there(after) and after.external_ids and not stayed:
             moved[id] = after

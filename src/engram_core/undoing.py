@@ -7,8 +7,9 @@ later batch touched one of the groups, or came to rest on what the batch began.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve as replaced
 
@@ -71,30 +72,34 @@ class Undoing:
             turned = next((e.event for e in events if isinstance(e.event, MemoryReverted | ProposalUndone)), None)
             if turned is not None:
                 # To undo an undo is to redo what it undid, and so on: there is one switch for each batch.
-                return self._turned(work, tx, turned.batch_id, redo=redo is turned.redo)
-            return self._turned(work, tx, batch_id, redo=redo)
+                first = self._batch(tx, turned.batch_id)
+                return self._turned(work, tx, turned.batch_id, first, redo=redo is turned.redo)
+            return self._turned(work, tx, batch_id, events, redo=redo)
 
         return self.writer.transact(attempt)
 
-    def _turned(self, work: Work, tx: sqlite3.Connection, batch_id: str, *, redo: bool) -> Receipt:
-        events = self._batch(tx, batch_id)
+    def _turned(
+        self, work: Work, tx: sqlite3.Connection, batch_id: str, events: Sequence[RecordedEvent], *, redo: bool
+    ) -> Receipt:
         streams: dict[str, list[RecordedEvent]] = {}
         for event in events:
             streams.setdefault(event.stream, []).append(event)
         now = self.writer.now()
+        if not redo:
+            self._check_unneeded(work, streams, batch_id)
         # Proposals last, so that they are settled at a later position than what they changed.
         for stream, own in sorted(streams.items(), key=lambda item: is_proposal_stream(item[0])):
             changes: Sequence[Change]
             if is_proposal_stream(stream):
                 changes = self._proposal(stream, own, batch_id, redo=redo)
             elif work.is_memory(stream):
-                changes = self._memory(work, own, batch_id, set(streams), redo=redo)
+                changes = self._memory(work, own, batch_id, redo=redo)
             else:
                 continue
             work.take(changes, now)
-        for stream in streams:
-            if work.is_memory(stream):
-                _check_shape(work, stream, batch_id)
+        for entry in work.decided:
+            if isinstance(entry.change.event, MemoryReverted) and _shapes(entry.change.event):
+                _check_shape(work, entry.change.stream, batch_id)
         if not work.decided:
             return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
         memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
@@ -109,9 +114,7 @@ class Undoing:
             raise NotFoundError(f"there is no batch {batch_id}", batch_id=batch_id)
         return events
 
-    def _memory(
-        self, work: Work, own: list[RecordedEvent], batch_id: str, streams: set[str], *, redo: bool
-    ) -> tuple[Change, ...]:
+    def _memory(self, work: Work, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
         """What sets one memory back to where it was before the batch; or, for redo, before the undo."""
         stream = own[0].stream
         for event in own:
@@ -120,15 +123,17 @@ class Undoing:
                     "deletion and erasure have no undo", hint="remember it anew", memory_id=stream, batch_id=batch_id
                 )
         upcast = self.writer.options.kinds.upcast
-        history = self.writer.log.stream(stream)
+        current = work.state(stream)
+        assert current is not None
+        # Where nothing came after the batch, its own events and what was before it tell all.
+        is_last = not redo and current.revision == own[-1].version
+        history = own if is_last else self.writer.log.stream(stream)
         turns = [e for e in history if isinstance(e.event, MemoryReverted) and e.event.batch_id == batch_id]
         undone = bool(turns) and isinstance(turns[-1].event, MemoryReverted) and not turns[-1].event.redo
         _check_turn(undone, batch_id, redo=redo)
         groups = frozenset().union(*(groups_touched(e.event, e.stream) for e in own))
         start = (turns[-1] if redo else own[0]).version
         began = any(isinstance(e.event, MemoryCreated) for e in own)
-        current = work.state(stream)
-        assert current is not None
         if current.lifecycle.stored in _GONE and not (redo and began):
             raise IllegalTransitionError(
                 f"{stream} is {current.lifecycle.stored}",
@@ -136,14 +141,15 @@ class Undoing:
                 memory_id=stream,
                 batch_id=batch_id,
             )
-        self._check_untouched(history, groups, start, batch_id)
+        if not is_last:
+            self._check_untouched(history, groups, start, batch_id)
         if began and not redo:
-            self._check_unneeded(work, current, own[-1].position, streams, batch_id)
             life = Life(StoredStatus.WITHDRAWN)
             return (Change(stream, MemoryReverted(batch_id, {FieldGroup.LIFECYCLE: life}), stream),)
         if began:
             groups = frozenset({FieldGroup.LIFECYCLE})
-        earlier = fold((e for e in history if e.version < start), upcast=upcast)
+        before = self.writer.log.stream(stream, upto=start - 1) if is_last else history
+        earlier = fold((e for e in before if e.version < start), upcast=upcast)
         assert earlier is not None
         restored = {g: earlier.group(g) for g in sorted(groups) if earlier.group(g) != current.group(g)}
         separated: tuple[str, ...] = ()
@@ -188,24 +194,49 @@ class Undoing:
                     blocking_batch=part,
                 )
 
-    def _check_unneeded(self, work: Work, memory: MemoryState, position: int, streams: set[str], batch_id: str) -> None:
+    def _check_unneeded(self, work: Work, streams: Mapping[str, list[RecordedEvent]], batch_id: str) -> None:
         """A beginning cannot be taken back once other memories point to it."""
-        key = memory.origin.position
-        rows = work.tx.execute(
-            "SELECT s.id FROM links l JOIN memories s ON s.key = l.source WHERE l.target = ? AND l.from_position > ?"
-            " AND s.stored IN ('active', 'archived')"
-            " UNION SELECT o.id FROM supersessions x JOIN memories o ON o.key = x.old"
-            " WHERE x.new = ? AND x.from_position > ?"
-            " UNION SELECT id FROM memories WHERE merged_into = ?",
-            (key, position, key, position, memory.id),
-        )
-        if needing := [id for (id,) in rows if id not in streams]:
-            raise ConflictError(
-                f"{memory.id} is needed by {needing[0]}" + (f" and {len(needing) - 1} more" if needing[1:] else ""),
-                hint="unlink or undo those first, or archive it",
-                memory_id=memory.id,
-                batch_id=batch_id,
-            )
+        begun = {
+            own[0].stream: own[-1].position
+            for own in streams.values()
+            if any(isinstance(e.event, MemoryCreated) for e in own)
+        }
+        rows = work.tx.execute(_NEEDED, (json.dumps(list(begun.items())),)) if begun else ()
+        needing: dict[str, list[str]] = {}
+        for id, by in rows:
+            if by not in streams:
+                needing.setdefault(id, []).append(by)
+        for id in begun:
+            if others := needing.get(id):
+                raise ConflictError(
+                    f"{id} is needed by {others[0]}" + (f" and {len(others) - 1} more" if others[1:] else ""),
+                    hint="unlink or undo those first, or archive it",
+                    memory_id=id,
+                    batch_id=batch_id,
+                )
+
+
+_LIVE = "('active', 'archived')"
+_NEEDED = f"""
+WITH begun AS (SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS since FROM json_each(?)),
+    placed AS (SELECT b.id, b.since, m.key FROM begun b CROSS JOIN memories m ON m.id = b.id)
+SELECT b.id, s.id FROM placed b CROSS JOIN links l ON l.target = b.key AND l.from_position > b.since
+    JOIN memories s ON s.key = l.source WHERE s.stored IN {_LIVE}
+UNION SELECT b.id, o.id FROM placed b CROSS JOIN supersessions x ON x.new = b.key AND x.from_position > b.since
+    JOIN memories o ON o.key = x.old
+UNION SELECT b.id, m.id FROM begun b CROSS JOIN memories m ON m.merged_into = b.id
+UNION SELECT b.id, r.id FROM begun b CROSS JOIN memories r ON json_extract(r.attributes, '$.subject_id') = b.id
+    WHERE r.kind = 'relationship' AND r.stored IN {_LIVE}
+UNION SELECT b.id, r.id FROM begun b CROSS JOIN memories r ON json_extract(r.attributes, '$.object_id') = b.id
+    WHERE r.kind = 'relationship' AND r.stored IN {_LIVE}
+ORDER BY 1, 2
+"""
+
+
+def _shapes(event: MemoryReverted) -> bool:
+    """True for what brings edges or a merge back."""
+    life = event.restored.get(FieldGroup.LIFECYCLE)
+    return FieldGroup.EDGES in event.restored or (isinstance(life, Life) and life.merged_into is not None)
 
 
 def _check_turn(undone: bool, batch_id: str, *, redo: bool) -> None:

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from attrs import evolve as replaced
 
+from engram_core.audience import sees_all
 from engram_core.commands import AddEvidence, Confirm, Remember, Supersede
 from engram_core.core import Core, Request, Result
 from engram_core.decider import Change, Context
 from engram_core.errors import ConcurrencyError
-from engram_core.events import MemoryCreated, RecordedEvent
+from engram_core.events import Event, MemoryCreated, RecordedEvent
 from engram_core.externals import check_external_ids, holder
 from engram_core.folding import fold
 from engram_core.known import Known
@@ -81,7 +82,11 @@ class Writer(Core):
         stamped = tuple(
             replaced(receipt, batch_id=batch_id) if receipt.batch_id == "" else receipt for receipt in receipts
         )
-        return Result(receipts=stamped, batch_id=batch_id, events=mine)
+        return Result(receipts=stamped, batch_id=batch_id, events=self.shown(work, mine))
+
+    def shown(self, work: Work, events: tuple[RecordedEvent, ...]) -> tuple[RecordedEvent, ...]:
+        """Of some events those that the author of a submission may know of: none in streams that he may not see."""
+        return events if sees_all(work.viewer) else tuple(e for e in events if _may_know(work, e.stream))
 
     def nothing(self, receipts: Sequence[Receipt]) -> Result:
         """The result of a submission that changes nothing."""
@@ -170,7 +175,7 @@ class Writer(Core):
             status=status,
             memory_id=command.by if isinstance(command, Supersede) else command.memory_id,
             batch_id="" if changes else None,
-            events=tuple(change.event for change in changes),
+            events=_told(work, changes),
             redactions=request.redactions,
         )
 
@@ -193,7 +198,7 @@ class Writer(Core):
             status=ReceiptStatus.CREATED,
             memory_id=command.memory_id,
             batch_id="",
-            events=tuple(change.event for change in changes),
+            events=_told(work, changes),
             possible_conflicts=conflicts,
             redactions=command.redactions,
         )
@@ -221,6 +226,16 @@ class Writer(Core):
             status=ReceiptStatus.DUPLICATE,
             memory_id=twin,
             batch_id="" if changes else None,
-            events=tuple(change.event for change in changes),
+            events=_told(work, changes),
             redactions=command.redactions,
         )
+
+
+def _told(work: Work, changes: Sequence[Change]) -> tuple[Event, ...]:
+    """The events of changes, but for what happened to memories that the viewer may not see."""
+    everything = sees_all(work.viewer)
+    return tuple(change.event for change in changes if everything or _may_know(work, change.stream))
+
+
+def _may_know(work: Work, stream: str) -> bool:
+    return not work.is_memory(stream) or work.visible(stream) is not None

@@ -182,3 +182,13 @@ def test_trusted_assistants_retry_like_users() -> None:
         again.status,
         other.status,
     )
+
+
+def test_a_retry_tells_nothing_of_what_is_hidden_by_now() -> None:
+    """The answer is the first one, but for the events of memories that the actor may not see any more."""
+    r = room(approval=ApprovalPolicy.trust_assistants())
+    first = r.bot.remember(Fact("x"), command_id="once")
+    assert 1 == len(first.events)
+    r.ann.set_visibility(first, private())
+    again = r.bot.remember(Fact("x"), command_id="once")
+    assert (first.status, first.memory_id, ()) == (again.status, again.memory_id, again.events)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engram_core.approval import ApprovalPolicy
 from engram_core.errors import ConflictError, IllegalTransitionError, RejectedError
 from engram_core.kinds import Contact, Episode, Fact, Location, Person, Relationship
 from engram_core.values import EvidenceRef, assistant, private, restricted
@@ -262,3 +263,28 @@ def test_an_erased_link_of_a_chain_takes_what_came_through_it_from_nobody(r: Roo
     before = [names(r, m) for m in (a, c)]
     r.nightly.rebuild()
     assert before == [names(r, m) for m in (a, c)]
+
+
+def test_unmerging_up_a_chain_reaches_a_hidden_survivor_and_tells_nothing_of_it() -> None:
+    """Names and tags go from it, too; whoever may not see it is answered as if there were none."""
+    answers = []
+    for hidden in (False, True):
+        r = room(approval=ApprovalPolicy.of({"assistant": ["merge"]}))
+        a, b, c = (r.ann.remember(Person(name), tags=(name[0],)) for name in ("Ann A", "Ben B", "Cem C"))
+        r.ann.merge(b, c)
+        if hidden:
+            r.ann.merge(a, b)
+            r.ann.set_visibility(a, private())
+        else:
+            r.ann.archive(b)
+            r.ann.delete(a)
+        told = r.bot.unmerge(c, command_id="once")
+        assert told == r.bot.unmerge(c, command_id="once")
+        answers.append((str(told.status), [type(event).__name__ for event in told.events], r.bot.get(c).status))
+        if hidden:
+            assert (("Ann A", "Ben B"), ("a", "b")) == (names(r, a), r.ann.get(a).tags)
+            with r.bot.batch() as block:
+                block.merge(c, r.ann.remember(Person("Dan D")))
+            assert "changed" == block.receipts[0].status
+        assert r.nightly.verify().ok
+    assert answers[0] == answers[1]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram_core.errors import ConflictError, ForbiddenError, IllegalTransitionError, NotFoundError, RejectedError
-from engram_core.kinds import Fact, Goal, Person
+from engram_core.kinds import Fact, Goal, Person, Relationship
 from engram_core.values import assistant, until
+from engram_core.verbs import Draft
 from tests.governance.acts import ACTS, world
 from tests.governance.rooms import Room, everything, room
 
@@ -97,7 +98,7 @@ def test_another_field_does_not_stand_in_the_way(r: Room) -> None:
     assert ("", ("t",)) == (r.ann.get(memory).content, r.ann.get(memory).tags)
 
 
-@pytest.mark.parametrize("need", ["derived_from", "supersedes", "merge"])
+@pytest.mark.parametrize("need", ["derived_from", "supersedes", "merge", "subject", "object"])
 def test_a_beginning_that_others_need_is_not_taken_back(r: Room, need: str) -> None:
     """As long as something later rests on it, links to it, or was merged into it."""
     begun = r.ann.remember(Person("Alice Ng"))
@@ -105,9 +106,13 @@ def test_a_beginning_that_others_need_is_not_taken_back(r: Room, need: str) -> N
         later = r.ann.merge(begun, r.ann.remember(Person("Alice N.")))
     elif need == "supersedes":
         later = r.ann.supersede(r.ann.remember(Fact("Alice")), begun)
+    elif need in ("subject", "object"):
+        ends = [str(begun.memory_id), str(r.ann.remember(Person("Bob")).memory_id)]
+        ends = ends if need == "subject" else ends[::-1]
+        later = r.ann.remember(Relationship(subject_id=ends[0], predicate="knows", object_id=ends[1]))
     else:
         later = r.ann.remember(Fact("y"), links=[("derived_from", begun)])
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictError, match="needed by"):
         r.ann.undo(begun)
     r.ann.undo(later)
     r.ann.undo(begun)
@@ -278,3 +283,32 @@ def test_any_history_is_undone_backwards(data: st.DataObject) -> None:
         r.ann.redo(receipt)
         assert after == everything(r.ann)
     assert not r.nightly.verify().problems
+
+
+def test_undo_reads_no_more_of_a_longer_log() -> None:
+    """It reads its own batch, and of its memories what came before: the same in a space ten times as large."""
+    counts = []
+    for size in (80, 400):
+        r = room()
+        r.ann.remember_many([Draft(Fact(f"number {n}")) for n in range(size)])
+        with r.ann.batch() as b:
+            for n in range(10):
+                b.remember(Fact(f"new {n}"))
+        for n in range(size):
+            r.ann.remember(Fact(f"later {n}"))
+        tagged = r.ann.tag(b.receipts[0], "t")
+        store: Any = r.space._engine.store
+        read: list[int] = []
+        for name in ("read", "read_stream"):
+            kept = getattr(store, name)
+
+            def counted(*args: Any, kept: Any = kept, read: list[int] = read, **options: Any) -> Any:
+                found = kept(*args, **options)
+                read.append(len(found))
+                return found
+
+            setattr(store, name, counted)
+        r.ann.undo(tagged)
+        r.ann.undo(b.receipt)
+        counts.append((len(read), sum(read)))
+    assert counts[0] == counts[1]

@@ -234,6 +234,9 @@ class NaiveSpace(Words):
                 continue
             if other["stored"] not in GONE and any(target == id for _, target in other["links"]):
                 return True
+            ends = [other["attributes"].get(end) for end in ("subject_id", "object_id")]
+            if other["kind"] == "relationship" and other["stored"] not in GONE and id in ends:
+                return True
             if other["merged_into"] == id or any(by == id for by, _ in other["superseded"]):
                 return True
         return False
