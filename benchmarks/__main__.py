@@ -82,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="keep the figures, though not all areas were run")
     parser.add_argument("--list", action="store_true", help="print the names of areas")
     parser.add_argument("--profile", type=Path, help="write what cProfile finds in the chosen areas")
+    parser.add_argument("--peers", action="store_true", help="measure others beside it, in environments of their own")
     options = parser.parse_args(argv)
     if options.list:
         for group, areas in GROUPS.items():
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.areas or name in options.areas or group in options.areas
     ]
     for size in options.sizes:
-        rows = _measured(size, chosen, options.folder, options.profile)
+        rows = _measured(size, chosen, options.folder, options.profile, peers=options.peers)
         print(f"\n{size:,} memories, CPython {platform.python_version()}, SQLite {sqlite3.sqlite_version}\n")
         print(table(rows), flush=True)
         if options.keep or len(chosen) == len(AREAS):
@@ -105,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measured(size: int, chosen: Sequence[str], folder: Path | None, profile: Path | None) -> list[Row]:
+def _measured(size: int, chosen: Sequence[str], folder: Path | None, profile: Path | None, *, peers: bool) -> list[Row]:
     shm = Path("/dev/shm")
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(dir=folder or (shm if shm.is_dir() else None)) as place:
@@ -119,6 +120,10 @@ def _measured(size: int, chosen: Sequence[str], folder: Path | None, profile: Pa
                     rows.append(row)
                     _say(f"{row.area:<62}{row.ratio:8.2f}  {row.verdict}")
                 _say(f"    {name}: {time.perf_counter() - started:.1f} s")
+        if peers:
+            from benchmarks.peers import beside_peers, measured
+
+            rows = beside_peers(rows, measured(world, _say))
         world.space.close()
     return rows
 

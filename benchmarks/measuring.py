@@ -143,15 +143,15 @@ def table(rows: Iterable[Row]) -> str:
         "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
     ]
     if with_peers:
-        lines = [lines[0] + " best peer |", lines[1] + " --- |"]
+        lines = [lines[0] + " peers |", lines[1] + " --- |"]
     for row in rows:
         gate = "" if row.gate is None else f"≤ {row.gate:g}"
         wall = [f"{value:,.1f}" if value is not None else "" for value in (row.floor_wall, row.ours_wall)]
         figures = f"{row.floor:,.1f} {row.unit} | {row.ours:,.1f} {row.unit} | {row.ratio:.2f}"
         line = f"| {row.area} | {figures} | {gate} | {row.verdict} | {wall[0]} | {wall[1]} |"
         if with_peers:
-            best = min((row.peers or {}).items(), key=lambda peer: peer[1], default=None)
-            line += f" {best[0]} {best[1]:,.1f} |" if best else " |"
+            others = sorted((row.peers or {}).items(), key=lambda peer: peer[1])
+            line += f" {', '.join(f'{name} {value:,.0f}' for name, value in others)} |"
         lines.append(line)
     notes = [f"- {row.area}: {row.note}" for row in rows if row.note]
     return "\n".join([*lines, *(["", *notes] if notes else [])])
