@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         check_folds_split,
         check_no_wall_clock,
     )
+    from engram_core.testing.vectors import VECTORS, certify_vectors, check_vector
     from engram_core.testing.zoo import BROKEN_PROJECTIONS, BROKEN_STORES, PROJECTIONS
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "BROKEN_STORES",
     "PROJECTIONS",
     "STORES",
+    "VECTORS",
     "EventStoreContract",
     "FakeEmbedder",
     "FrozenClock",
@@ -48,12 +50,14 @@ __all__ = [
     "appending",
     "certify",
     "certify_projection",
+    "certify_vectors",
     "check_codec",
     "check_decided_events_fold",
     "check_decider",
     "check_determinism",
     "check_folds_split",
     "check_no_wall_clock",
+    "check_vector",
     "encoded",
     "event_store_machine",
     "happened",
@@ -71,6 +75,7 @@ _HOMES = {
     "BROKEN_STORES": "zoo",
     "PROJECTIONS": "zoo",
     "STORES": "good",
+    "VECTORS": "vectors",
     "EventStoreContract": "contracts",
     "FakeEmbedder": "embedding",
     "FrozenClock": "clocks",
@@ -83,12 +88,14 @@ _HOMES = {
     "appending": "building",
     "certify": "report",
     "certify_projection": "report",
+    "certify_vectors": "vectors",
     "check_codec": "suites",
     "check_decided_events_fold": "suites",
     "check_decider": "suites",
     "check_determinism": "suites",
     "check_folds_split": "suites",
     "check_no_wall_clock": "suites",
+    "check_vector": "vectors",
     "encoded": "logs",
     "event_store_machine": "machine",
     "happened": "scenario",
