@@ -248,27 +248,49 @@ def _ownerless(snapshot: Snapshot) -> Iterator[_Case]:
 
 
 def _duplicates(snapshot: Snapshot) -> Iterator[_Case]:
-    """Two entities of a kind that share a name, unless they were marked distinct."""
-    names: dict[tuple[str, str], list[int]] = {}
+    """Two entities of a kind that share a name or a contact, unless they were marked distinct."""
+    pairs: dict[tuple[int, int], dict[str, list[str]]] = {}
+    for sort, blocks in (("shared", _by_name(snapshot)), ("contacts", _by_contact(snapshot))):
+        for (_, text), keys in blocks.items():
+            first, *others = dict.fromkeys(keys)
+            for other in others:
+                pairs.setdefault((other, first), {}).setdefault(sort, []).append(text)
+    denied = {frozenset(row) for row in snapshot.all("SELECT one, other FROM settled WHERE what = 'distinct'")}
+    ids = snapshot.ids({first for _, first in pairs})
+    for (key, first), alike in pairs.items():
+        if frozenset((key, first)) not in denied:
+            yield _Case(key, ids[first], None, {sort: tuple(texts) for sort, texts in alike.items()})
+
+
+def _by_name(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
+    """Entities by kind and each of their names, the oldest first."""
     rows = snapshot.all(
         f"SELECT m.key, m.kind, m.attributes FROM memories m WHERE m.kind IN ({_entities(snapshot)})"
         f" AND {snapshot.sql.recallable('m')} ORDER BY m.created_at, m.id"
     )
     least = snapshot.library.policy.review.min_name
+    names: dict[tuple[str, str], list[int]] = {}
     for key, kind, text in rows:
         for name in _names(snapshot, kind, json.loads(text)):
             if len(name) >= least:
                 names.setdefault((kind, name), []).append(key)
-    pairs: dict[tuple[int, int], list[str]] = {}
-    for (_, name), keys in names.items():
-        first, *others = dict.fromkeys(keys)
-        for other in others:
-            pairs.setdefault((other, first), []).append(name)
-    denied = {frozenset(row) for row in snapshot.all("SELECT one, other FROM settled WHERE what = 'distinct'")}
-    ids = snapshot.ids({first for _, first in pairs})
-    for (key, first), shared in pairs.items():
-        if frozenset((key, first)) not in denied:
-            yield _Case(key, ids[first], None, {"shared": tuple(shared)})
+    return names
+
+
+def _by_contact(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
+    """Entities by kind and each contact that is theirs, the oldest first."""
+    sql = snapshot.sql
+    rows = snapshot.all(
+        "SELECT o.key, o.kind, json_extract(c.attributes, '$.channel'), json_extract(c.attributes, '$.value')"
+        " FROM memories c JOIN links l ON l.source = c.key AND l.relation = 'owned_by'"
+        " JOIN memories o ON o.key = l.target WHERE c.kind = 'contact'"
+        f" AND o.kind IN ({_entities(snapshot)}) AND {sql.recallable('c')} AND {sql.recallable('o')}"
+        " ORDER BY o.created_at, o.id, c.created_at, c.id"
+    )
+    contacts: dict[tuple[str, str], list[int]] = {}
+    for key, kind, channel, value in rows:
+        contacts.setdefault((kind, f"{channel}: {normal_name(value)}"), []).append(key)
+    return contacts
 
 
 def _entities(snapshot: Snapshot) -> str:
