@@ -46,7 +46,7 @@ _DRAWN = (
 
 
 def measured(upto: int, folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """The figures at each size, smallest first."""
+    """The figures at each size, smallest first: once without, then with what takes long."""
     texts = invented(upto + 20_000)
     spare = iter([f"{text} {number}" for number, text in enumerate(texts[upto:])])
     common, rare = _questions(texts[:1_000], Counter(word for text in texts[:5_000] for word in set(text.split())))
@@ -90,6 +90,7 @@ def measured(upto: int, folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
             figures[f"{name}, p50" if name.startswith("recall") else name] = statistics.median(taken)
             if name.startswith("recall"):
                 figures[f"{name}, p99"] = percentile(taken, 0.99)
+        yield size, figures
         gc.collect()
         figures["recompute scores, a memory"] = one(keeper.recompute_scores, size).cpu
         figures["rebuild, an event"] = one(keeper.rebuild, space.position).cpu
