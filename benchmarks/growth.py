@@ -15,6 +15,7 @@ import gc
 import itertools
 import json
 import random
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -69,7 +70,7 @@ def measured(upto: int, folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
             ids += [str(receipt.memory_id) for receipt in report[0].receipts]
         figures = {"remember, of 1,000": statistics.median(costs[-20:])}
         # A rebuild leaves room in the file, which what comes then fills.
-        figures["bytes a memory"] = (folder / "growing.db").stat().st_size / size
+        figures["bytes a memory"] = _bytes(folder / "growing.db") / size
         chosen = random.Random(size).sample(ids, 200)
         fresh = [draft(text, people[0]) for text in itertools.islice(spare, 200)]
         actions: dict[str, tuple[Callable[[Any], object], Sequence[Any]]] = {
@@ -96,6 +97,14 @@ def measured(upto: int, folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
         figures["rebuild, an event"] = one(keeper.rebuild, space.position).cpu
         yield size, figures
     space.close()
+
+
+def _bytes(path: Path) -> int:
+    """What a file holds, what is still in its write-ahead log included."""
+    db = sqlite3.connect(path)
+    pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    db.close()
+    return int(pages * size)
 
 
 def _each(action: Callable[[Any], object], over: Sequence[Any]) -> list[float]:
