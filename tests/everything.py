@@ -16,7 +16,7 @@ from engram_core.view import View
 from engram_core.vocab import ReviewReason
 
 ORDERS = ("created_at", "updated_at", "occurred_at", "last_confirmed_at", "confidence", "importance", "title", "kind")
-QUESTIONS = ("oolong tea", "Alice Al", "Oslo", "more narrative", "secret", "what changed in January 2026?")
+QUESTIONS = ("oolong tea", "Alice Al", "Oslo", "more narrative", "secret", "which oolong tea in January 2026?")
 FILTERS: tuple[dict[str, Any], ...] = (
     {},
     {"status": None},

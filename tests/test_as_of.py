@@ -15,6 +15,7 @@ from engram_core.testing import FrozenClock, whole_log
 from engram_core.testing.steps import BOT, FIRST, START, STEPS, Step, any_step, named, placed
 from engram_core.values import Actor
 from engram_core.view import View
+from tests.everything import everything, told
 
 ANN = user("ann")
 HOUR = timedelta(hours=1)
@@ -113,39 +114,12 @@ def store_of(events: list[Recorded], origin: InMemoryStore) -> InMemoryStore:
     return store
 
 
-def told(call: Any, *args: Any, **options: Any) -> Any:
-    """An answer as text, or the error."""
-    try:
-        return repr(call(*args, **options))
-    except EngramError as error:
-        return type(error).__name__, str(error)
-
-
 def seen(view: View, ids: list[str]) -> dict[str, Any]:
-    """What a view answers."""
-    every = list(view.find_all(status=None))
-    answers: dict[str, Any] = {
-        "memories": [(m, repr(m), m.importance, m.flags, m.status, m.effective_confidence) for m in every],
-        "found": [m.id for m in view.find_all()],
-        "important": repr(view.find(order="importance", descending=True, limit=3)),
-        "archived": view.count(status="archived"),
-        "tagged": (view.count(tags=["a"]), repr(view.find(any_tags=["b", "together"]))),
-        "tags": view.tags(),
-        "stats": view.stats(),
-        "reviews": repr(view.reviews(limit=100)),
-        "timeline": repr(view.timeline(START - 9000 * HOUR, START + 9000 * HOUR)),
-        "proposals": repr(view.proposals(status=None)),
-    }
-    for question in ("oolong tea", "Alice Al", "more narrative"):
-        answers[question] = [(repr(hit), hit.score, hit.explanation, hit.disputed_by) for hit in view.recall(question)]
-    for id in ids:
-        for name in ("get", "neighbours", "history", "why", "scores", "explain"):
-            answers[f"{name} {id}"] = told(getattr(view, name), id)
-        answers[f"far from {id}"] = told(view.neighbours, id, depth=3)
-    return answers
+    """What a view answers to every read."""
+    return dict(everything(view, [*ids, named(0xFFFF)]))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(acts, st.integers(0, 20), st.sampled_from((None, -40, 0, 5)))
 def test_a_user_sees_what_a_replay_of_the_prefix_shows(
     happenings: list[tuple[str, Step]], number: int, days: int | None
@@ -161,6 +135,9 @@ def test_a_user_sees_what_a_replay_of_the_prefix_shows(
         expected, actual = seen(present, life.ids), seen(past, life.ids)
         for name, value in expected.items():
             assert value == actual[name], name
+        earlier = life.times[number % len(life.times) // 2]
+        expected_diff, actual_diff = (told(view.as_of(known_at=earlier).diff, view) for view in (present, past))
+        assert expected_diff == actual_diff
 
 
 @settings(max_examples=15, deadline=None)

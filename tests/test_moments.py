@@ -25,6 +25,12 @@ from engram_core.values import to_micros
         ("since 2023-05", (2023, 5, None)),
         ("2023年5月3日怎么样", (2023, 5, 3)),
         ("2023 年 5 月", (2023, 5, None)),
+        ("我们在2023年5月3日做了什么", (2023, 5, 3)),
+        ("他5月3号说了什么?", (None, 5, 3)),
+        ("２０２３年の夏", (2023, None, None)),
+        ("2023년 5월 3일에 무엇을 했나요?", (2023, 5, 3)),
+        ("In May we met", (None, 5, None)),
+        ("May 3: what happened?", (None, 5, 3)),
     ],
 )
 def test_dates_are_told_from_figures_and_names(text: str, expected: tuple[int | None, ...]) -> None:
@@ -33,7 +39,11 @@ def test_dates_are_told_from_figures_and_names(text: str, expected: tuple[int | 
 
 
 @pytest.mark.parametrize(
-    "text", ["may I march on?", "Mary decided", "room 2023-x", "v2022.1", "12345", "", "\x00\ud800", "Mar"]
+    "text",
+    [
+        *("may I march on?", "May I ask about the sea?", "Hello. May we?", "Mary decided", "Mar"),
+        *("room 2023-x", "v2022.1", "12345", "x2023-05-03", "3个月", "上个月", "", "\x00\ud800"),
+    ],
 )
 def test_other_words_and_figures_are_no_dates(text: str) -> None:
     """What only looks like a date is left alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -25,15 +26,17 @@ _MONTHS: Final = (
 _SHORT: Final = {name[:3]: number for number, name in enumerate(_MONTHS, start=1)}
 _NAME: Final = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + "|sept"
 _DATE: Final = re.compile(
-    r"(?<![\w-])(?:"
+    r"(?<![a-z0-9_-])(?:"  # Han and Hangul letters stand before a date without a blank
     r"(?P<iso>(?:19|20)\d\d)-(?P<iso_month>\d\d)(?:-(?P<iso_day>\d\d))?"
-    r"|(?P<han>(?:19|20)\d\d)\s?年(?:\s?(?P<han_month>\d{1,2})\s?月(?:\s?(?P<han_day>\d{1,2})\s?日)?)?"
+    r"|(?:(?P<han>(?:19|20)\d\d)\s?[年년]\s?)?(?P<han_month>\d{1,2})\s?[月월](?:\s?(?P<han_day>\d{1,2})\s?[日号號일])?"
+    r"|(?P<han_alone>(?:19|20)\d\d)\s?[年년]"
     rf"|(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?)?(?P<name>{_NAME})\b\.?"
     r"(?:\s(?P<after>\d{1,2})(?:st|nd|rd|th)?(?!\w))?(?:,?\s(?:of\s)?(?P<year>(?:19|20)\d\d))?"
     r"|(?P<alone>(?:19|20)\d\d)(?![\w-])"
     r")",
     re.IGNORECASE,
 )
+_BEGINS: Final = re.compile(r"(?:^|[.?!:;\"(\n])\s*\Z")
 _SOON: Final = 7  # days in which people tell what happened
 
 
@@ -59,15 +62,21 @@ class Moment(NamedTuple):
 
 
 def moments(text: str) -> tuple[Moment, ...]:
-    """The dates that a text names; "may" and "march" without a figure count only where they are written large."""
+    """The dates that a text names; "may" and "march" without a figure count only where they are written large.
+
+    "May" at the beginning asks, as in "May I see it?", and is no date.
+    """
     found = []
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     for match in _DATE.finditer(text):
         part = match.groupdict()
-        year = part["iso"] or part["han"] or part["year"] or part["alone"]
+        year = part["iso"] or part["han"] or part["han_alone"] or part["year"] or part["alone"]
         day = part["iso_day"] or part["han_day"] or part["before"] or part["after"]
         month = part["iso_month"] or part["han_month"]
         if name := part["name"]:
             if not (year or day) and ((len(name) < 4 and name.lower() != "may") or name[0].islower()):
+                continue
+            if name == "May" and not (year or day) and _BEGINS.search(text, 0, match.start()):
                 continue
             number: int | None = _SHORT[name[:3].lower()]
         else:
