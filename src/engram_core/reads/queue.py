@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.identity import normal_name
 from engram_core.reads.disputes import disputes, is_doubted, undermined
-from engram_core.reads.listing import Cursor, check_limit, read_cursor, write_cursor
-from engram_core.reads.memories import by_keys
+from engram_core.reads.listing import Cursor, check_limit, importance_sql, read_cursor, write_cursor
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import ReviewRow
 from engram_core.results.listings import Page
-from engram_core.results.memory import Memory
 from engram_core.values import from_micros
 from engram_core.vocab import ReviewReason
 
@@ -27,13 +27,25 @@ _DAY: Final = 86_400_000_000
 
 
 class _Case(NamedTuple):
-    """Something that waits, before the memory that it concerns is read."""
+    """Something that waits, before the memory that it concerns is looked at.
+
+    `holds` asks what is too dear to ask of all; it is asked in the order of the queue, and no longer than needed.
+    """
 
     key: int | None
     other: str | None = None
     proposal_id: str | None = None
     evidence: Mapping[str, Any] = {}
     at: int = 0
+    holds: Callable[[], bool] = lambda: True
+
+
+class _Placed(NamedTuple):
+    """A case with its place in the queue, by which it is sorted, and the memory that it concerns."""
+
+    place: tuple[int, float, int, str, str]
+    case: _Case
+    memory_id: str | None
 
 
 def reviews(
@@ -53,16 +65,26 @@ def reviews(
     chosen = list(ReviewReason) if reason is None else [_reason(reason)]
     query = f"reviews:{reason}"
     cursor = None if after is None else read_cursor(after, query, 4)
-    listed = sorted(_placed(snapshot, chosen), key=lambda placed: placed[0])
-    if cursor is not None:
-        last = (*cursor.values, cursor.id)
-        listed = [placed for placed in listed if placed[0] > last]
-    page, rest = listed[:limit], listed[limit:]
+    last = None if cursor is None else (*cursor.values, cursor.id)
+    shown = list(islice(_waiting(snapshot, chosen, last), limit + 1))
     following = None
-    if rest:
-        *values, id = page[-1][0]
+    if len(shown) > limit:
+        *values, id = shown[limit - 1][1].place
         following = write_cursor(Cursor(tuple(values), id), query)
-    return Page(tuple(row for _, row in page), following)
+    return Page(tuple(_row(found, placed) for found, placed in shown[:limit]), following)
+
+
+def _waiting(
+    snapshot: Snapshot, reasons: Iterable[ReviewReason], last: tuple[Any, ...] | None
+) -> Iterator[tuple[ReviewReason, _Placed]]:
+    """What waits after a place in the queue, in order; reasons that nobody comes to are not looked into."""
+    ranks = {reason: rank for rank, reason in enumerate(ReviewReason)}
+    for reason in reasons:
+        if last is not None and ranks[reason] < last[0]:
+            continue
+        for placed in sorted(_placed(snapshot, reason, ranks[reason]), key=lambda placed: placed.place):
+            if (last is None or placed.place > last) and placed.case.holds():
+                yield reason, placed
 
 
 def _reason(given: ReviewReason | str) -> ReviewReason:
@@ -73,37 +95,39 @@ def _reason(given: ReviewReason | str) -> ReviewReason:
         raise InvalidAttributesError("reviews", [problem]) from None
 
 
-def _placed(
-    snapshot: Snapshot, reasons: Iterable[ReviewReason]
-) -> Iterator[tuple[tuple[int, float, int, str, str], ReviewRow]]:
-    """Each row with its place in the queue."""
-    ranks = {reason: rank for rank, reason in enumerate(ReviewReason)}
-    for reason in reasons:
-        find, actions = _FINDERS[reason]
-        cases = list(find(snapshot))
-        memories = by_keys(snapshot, {case.key for case in cases if case.key is not None})
-        for case in cases:
-            memory = None if case.key is None else memories.get(case.key)
-            if case.key is not None and memory is None:
-                continue
-            yield _place(ranks[reason], case, memory), _row(reason, case, memory, actions)
+def _placed(snapshot: Snapshot, reason: ReviewReason, rank: int) -> Iterator[_Placed]:
+    """The cases of one reason, each with its place in the queue."""
+    find, _ = _FINDERS[reason]
+    cases = list(find(snapshot))
+    figures = _figures(snapshot, {case.key for case in cases if case.key is not None})
+    for case in cases:
+        other = case.other or ""
+        if case.key is None:
+            yield _Placed((rank, 0.0, case.at, case.proposal_id or "", other), case, None)
+        elif case.key in figures:
+            importance, created_at, id = figures[case.key]
+            yield _Placed((rank, -importance, created_at, id, other), case, id)
 
 
-def _place(rank: int, case: _Case, memory: Memory[Any] | None) -> tuple[int, float, int, str, str]:
-    other = case.other or ""
-    if memory is None:
-        return rank, 0.0, case.at, case.proposal_id or "", other
-    return rank, -memory.importance, memory.created_micros, memory.id, other
+def _figures(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, tuple[float, int, str]]:
+    """Importance, beginning and id of memories that are shown to the viewer; less than reading them would be."""
+    rows = snapshot.all(
+        f"SELECT m.key, {importance_sql(snapshot)}, m.created_at, m.id FROM json_each(:keys) j"
+        f" CROSS JOIN memories m ON m.key = j.value WHERE {snapshot.sql.shown('m')}",
+        {"keys": json.dumps(list(keys))},
+    )
+    return {key: (importance, created_at, id) for key, importance, created_at, id in rows}
 
 
-def _row(reason: ReviewReason, case: _Case, memory: Memory[Any] | None, actions: tuple[str, ...]) -> ReviewRow:
+def _row(reason: ReviewReason, placed: _Placed) -> ReviewRow:
+    case = placed.case
     return ReviewRow(
         reason=reason,
-        memory_id=None if memory is None else memory.id,
+        memory_id=placed.memory_id,
         other_id=case.other,
         proposal_id=case.proposal_id,
         evidence=case.evidence,
-        actions=actions,
+        actions=_FINDERS[reason][1],
     )
 
 
@@ -133,21 +157,21 @@ def _disputed_pairs(snapshot: Snapshot) -> dict[int, list[int]]:
 def _contradictions(snapshot: Snapshot) -> Iterator[_Case]:
     """One row a pair: of the two the less believed one, of equals the older."""
     found = _disputed_pairs(snapshot)
-    memories = by_keys(snapshot, found)
+    rows = snapshot.all(
+        "SELECT m.key, m.confidence, m.created_at, m.id FROM json_each(:keys) j CROSS JOIN memories m"
+        f" ON m.key = j.value WHERE {snapshot.sql.shown('m')}",
+        {"keys": json.dumps(list(found))},
+    )
+    sides = {key: (confidence, created_at, id, key) for key, confidence, created_at, id in rows}
     told = set()
     for key, others in found.items():
         for other in others:
             pair = frozenset((key, other))
-            if pair in told or key not in memories or other not in memories:
+            if pair in told or not pair <= sides.keys():
                 continue
             told.add(pair)
-            doubted, believed = sorted(
-                (memories[k].confidence, memories[k].created_micros, memories[k].id, k) for k in pair
-            )
-            evidence = {
-                "confidence": memories[doubted[3]].confidence,
-                "other_confidence": memories[believed[3]].confidence,
-            }
+            doubted, believed = sorted(sides[k] for k in pair)
+            evidence = {"confidence": doubted[0], "other_confidence": believed[0]}
             yield _Case(doubted[3], believed[2], None, evidence)
 
 
@@ -155,14 +179,17 @@ def _low_confidence(snapshot: Snapshot) -> Iterator[_Case]:
     """Believed below the threshold, and disputed by a memory, by evidence or by somebody's word."""
     threshold = snapshot.library.policy.review.low_confidence
     rows = snapshot.all(
-        "SELECT m.key, m.id, m.confidence FROM memories m"
+        "SELECT m.key, m.id, m.confidence, m.revision FROM memories m"
         f" WHERE m.confidence < :threshold AND {snapshot.sql.recallable('m')}",
         {"threshold": threshold},
     )
     open_pairs = disputes(snapshot, [row[0] for row in rows])
-    for key, id, confidence in rows:
-        if key in open_pairs or is_doubted(snapshot, id):
-            yield _Case(key, None, None, {"confidence": confidence, "threshold": threshold})
+    for key, id, confidence, revision in rows:
+        evidence = {"confidence": confidence, "threshold": threshold}
+        if key in open_pairs:
+            yield _Case(key, None, None, evidence)
+        elif revision > 1:  # somebody has done more than to write it down
+            yield _Case(key, None, None, evidence, holds=partial(is_doubted, snapshot, id))
 
 
 def _undermined(snapshot: Snapshot) -> Iterator[_Case]:
