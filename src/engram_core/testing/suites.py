@@ -17,6 +17,7 @@ from engram_core.decider import Change, Context, Decider
 from engram_core.errors import EngramError
 from engram_core.events import RecordedEvent
 from engram_core.ports import NewEvent, Recorded
+from engram_core.testing.differences import difference, field_lines, lines
 from engram_core.testing.logs import encoded
 from engram_core.testing.scenario import recorded_event
 from engram_core.testing.watching import watching
@@ -68,8 +69,8 @@ def check_folds_split(
     def property(history: tuple[RecordedEvent, ...], data: st.DataObject) -> None:
         cut = data.draw(st.integers(0, len(history)), label="cut")
         whole = decider.fold(history)
-        assert whole == decider.fold(history[cut:], decider.fold(history[:cut]))
-        assert whole == decider.fold(history)
+        _agree("folded in two parts", whole, decider.fold(history[cut:], decider.fold(history[:cut])))
+        _agree("folded again", whole, decider.fold(history))
 
     property()
 
@@ -88,7 +89,7 @@ def check_determinism(
     @given(commands, histories, contexts)
     def property(command: C, history: tuple[RecordedEvent, ...], context: Context) -> None:
         first = _answer(decider, command, decider.fold(history), context)
-        assert first == _answer(decider, command, decider.fold(history), context)
+        _agree("asked again", first, _answer(decider, command, decider.fold(history), context))
 
     property()
 
@@ -111,12 +112,11 @@ def check_decided_events_fold(
         try:
             changes = decider.decide(command, state, context)
         except EngramError:
-            assert state == decider.fold(history)
-            return
-        assert state == decider.fold(history)
+            changes = ()
+        _agree("the state after deciding", decider.fold(history), state)
         told = _recorded(changes, history, context)
         read_back = tuple(codec.decode(_placed(encoded(event, codec), event)) for event in told)
-        assert told == read_back
+        _agree("written and read back", told, read_back)
         decider.fold(told, state)
 
     property()
@@ -138,7 +138,8 @@ def check_no_wall_clock(
         with watching() as seen:
             state = decider.fold(history)
             _answer(decider, command, state, context)
-        assert not seen, "; ".join(seen)
+        if seen:
+            raise AssertionError("; ".join(dict.fromkeys(seen)))
 
     property()
 
@@ -152,13 +153,26 @@ def check_codec(codec: EventCodec, events: SearchStrategy[Any], *, max_examples:
         recorded = recorded_event(event)
         written = encoded(recorded, codec)
         read_back = codec.decode(_placed(written, recorded))
-        assert recorded == read_back
-        assert written == encoded(read_back, codec)
+        _agree("read back", recorded, read_back)
+        _agree("written again", written, encoded(read_back, codec))
 
     property()
 
 
 # -- what the properties are made of ------------------------------------------------------------------
+
+
+def _agree(what: str, expected: object, actual: object) -> None:
+    """Raises an AssertionError that shows both, one below the other, unless they are equal."""
+    if expected != actual:
+        raise AssertionError(difference(f"{what}, it is another", _lines(expected), _lines(actual)))
+
+
+def _lines(value: object) -> list[str]:
+    """A line for each item, and for each field of an event with its envelope."""
+    if isinstance(value, NewEvent | RecordedEvent):
+        return field_lines(value._asdict())
+    return [line for item in value for line in _lines(item)] if isinstance(value, tuple) else lines(value)
 
 
 def _recorded(
