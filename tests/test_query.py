@@ -54,6 +54,9 @@ def found(d: Desk, text: str) -> set[int]:
         ("is:disputed", {4, 6}),
         ("is:undermined", {7}),
         ("status=active", {2}),
+        ("status=active kind:person", {1}),
+        ('kind:preference status=active confidence>0.5 "oolong tea" tea', {4}),
+        (f'kind:person tag:"old friends" is:active confidence>0.5 created:2026 linked:{named(4)} status=active', {1}),
         ("status!=active kind:project is:any", {3}),
         ("strength>0.5", {4}),
         ("strength<=0.5", set()),
@@ -114,6 +117,16 @@ def test_wrong_conditions_are_named(d: Desk, text: str, words: str) -> None:
     assert "double quotes" in caught.value.hint or "field" in words
 
 
+def test_every_wrong_condition_is_told_with_its_place(d: Desk) -> None:
+    """All at once, each as it was written and with the character at which it begins."""
+    with pytest.raises(InvalidAttributesError) as caught:
+        d.bot.search('tea colour:red is:happy strength>much "oolong')
+    told = {problem.field: problem.problem for problem in caught.value.problems}
+    assert ["colour:red", "is:happy", '"', "strength>much"] == list(told)
+    places = [int(problem.rsplit(" ", 1)[1].rstrip(")")) for problem in told.values()]
+    assert [5, 16, 39, 25] == places
+
+
 def test_words_rank_and_nothing_lists_the_newest_first(d: Desk) -> None:
     """With words hits have scores; without, they stand by their age."""
     assert all(hit.score > 0 for hit in d.ann.search("oolong"))
@@ -124,8 +137,42 @@ def test_words_rank_and_nothing_lists_the_newest_first(d: Desk) -> None:
         d.ann.search(3)  # type: ignore[arg-type]
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_understood_or_refused(text: str) -> None:
-    """There is no third way."""
+pieces = st.sampled_from(
+    (
+        *("kind:", "person", "fact", "tag:", "is:", "stale", "any", "disputed", "confidence", "created", "occurred"),
+        *(
+            "linked:",
+            "about:",
+            "owns:",
+            "status",
+            "strength",
+            "aliases",
+            "=",
+            "!=",
+            "<",
+            ">=",
+            "~",
+            ":",
+            "..",
+            ",",
+            '"',
+        ),
+        *(" ", " ", " ", "0.5", "nan", "1e999", "2026-03", "2026-13", "yesterday", "unset", "tea", "(", ")", "*", "OR"),
+        *("\x00", "\ud800", "%", "_", "'", "\\", ";--", "茶", "\u0301", named(1), named(9)),
+    )
+)
+
+
+@given(st.one_of(st.text(max_size=60), st.lists(pieces, max_size=12).map("".join)))
+def test_any_text_is_answered_or_refused(text: str) -> None:
+    """There is no third way, for words and for whatever looks like a condition."""
     with suppress(InvalidAttributesError):
         parsed(text, KINDS, START)
+        for hits in (_DESK.bot.search(text), _DESK.ann.search(text)):
+            assert all(hit.score == sum(hit.explanation.values()) for hit in hits)
+    _DESK.bot.recall(text)
+
+
+_DESK = desk()
+_DESK.ann.remember(Person(full_name="Alice Ng", aliases=("Ali",)), id=named(1), tags=["tea"])
+_DESK.ann.remember(Preference(polarity="likes", target="oolong tea 茶", strength=0.5), links=[("about", named(1))])

@@ -14,6 +14,7 @@
 | `created>2026-03`, `created<=2026-03-05` | after its end, before its end; likewise `>=` and `<` |
 | `confidence>0.5` | stored confidence; also `>=`, `<`, `<=`, `=`, `!=` |
 | `field=value` | an attribute of the kinds asked for; also `!=`, `<`, `<=`, `>`, `>=`, and `~` for "contains" |
+| `status=active` | the attribute where a kind asked for has it (project, goal); else as `is:active` |
 
 A value with blanks stands in double quotes, and so does a word that would otherwise be read as a condition.
 """
@@ -76,7 +77,7 @@ class _Reading:
     words: list[str] = field(factory=list)
     phrases: list[str] = field(factory=list)
     filters: dict[str, Any] = field(factory=dict)
-    fields: list[tuple[str, str, str]] = field(factory=list)
+    fields: list[tuple[str, str, str, int]] = field(factory=list)
     edges: list[tuple[str, str]] = field(factory=list)
     marks: set[str] = field(factory=set)
     linked: list[str] = field(factory=list)
@@ -105,11 +106,11 @@ def parsed(text: str, kinds: KindRegistry, now: datetime) -> Query:
             _take_text(token, reading, problems)
             continue
         try:
-            _take(reading, name, sign, value.replace('"', ""))
+            _take(reading, name, sign, value.replace('"', ""), token.start())
         except _WrongError as error:
-            problems.append(Problem(token[0], str(error)))
+            problems.append(_problem(token[0], str(error), token.start()))
         except EngramError as error:
-            problems.append(Problem(token[0], error.message))
+            problems.append(_problem(token[0], error.message, token.start()))
     where, wrong = _where(reading)
     problems += wrong
     filters = Filters()
@@ -130,9 +131,14 @@ def parsed(text: str, kinds: KindRegistry, now: datetime) -> Query:
     )
 
 
+def _problem(condition: str, message: str, at: int) -> Problem:
+    """What is wrong with a condition, and where it stands, counted from 1."""
+    return Problem(condition, f"{message} (character {at + 1})")
+
+
 def _take_text(token: re.Match[str], reading: _Reading, problems: list[Problem]) -> None:
     if token["open"] is not None:
-        problems.append(Problem('"', "is opened and never closed"))
+        problems.append(_problem('"', "is opened and never closed", token.start()))
     elif token["word"] is not None:
         reading.words.append(token["word"])
     elif token["phrase"].strip():
@@ -140,7 +146,7 @@ def _take_text(token: re.Match[str], reading: _Reading, problems: list[Problem])
         reading.phrases.append(" ".join(token["phrase"].split()))
 
 
-def _take(reading: _Reading, name: str, sign: str, value: str) -> None:
+def _take(reading: _Reading, name: str, sign: str, value: str, at: int) -> None:
     if not value:
         raise _WrongError("lacks a value")
     if name in _TIMES:
@@ -148,7 +154,7 @@ def _take(reading: _Reading, name: str, sign: str, value: str) -> None:
     elif name == "confidence":
         _take_confidence(reading, sign, value)
     elif sign != ":":
-        reading.fields.append((name, sign, value))
+        reading.fields.append((name, sign, value, at))
     elif name in _TAKERS:
         _TAKERS[name](reading, value)
     else:
@@ -260,7 +266,7 @@ def _where(reading: _Reading) -> tuple[list[tuple[str, Operator]], list[Problem]
     """The comparisons of attributes, with values of the sort that the fields of that name hold."""
     wanted = reading.filters.get("kind")
     found, problems = [], []
-    for name, sign, value in reading.fields:
+    for name, sign, value, at in reading.fields:
         sorts = {
             rule.sort
             for spec in reading.kinds
@@ -269,17 +275,20 @@ def _where(reading: _Reading) -> tuple[list[tuple[str, Operator]], list[Problem]
             if rule.name == name
         }
         try:
-            found.append((name, _operator(sorts, sign, value)))
+            if name == "status" and sign == "=" and not sorts:
+                _take_is(reading, value)
+            elif not sorts:
+                raise _WrongError("is not a field of what is asked for")
+            else:
+                found.append((name, _operator(sorts, sign, value)))
         except _WrongError as error:
-            problems.append(Problem(f"{name}{sign}{value}", str(error)))
+            problems.append(_problem(f"{name}{sign}{value}", str(error), at))
     return found, problems
 
 
 def _operator(sorts: set[str], sign: str, value: str) -> Operator:
     if sign == "~" or (sign == "=" and sorts == {"texts"}):
         return contains(value)
-    if not sorts:
-        return Operator(_SIGNS[sign], (value,))
     if value == "unset" and sign in {"=", "!="}:
         return unset() if sign == "=" else Operator("ne", (None,))
     made: object = value
