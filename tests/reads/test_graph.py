@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -180,3 +181,37 @@ def test_a_subgraph_can_be_drawn() -> None:
     assert 'label="A \\"the\\" \\\\ <b>#1"' in graph.to_dot()
     assert graph.to_dot().count("->") == graph.to_mermaid().count("-->") == 2
     assert len(d.ann.subgraph([a], depth=0)) == 1
+
+
+HOSTILE = (
+    'A"]; end --> B["C',
+    "quote ' and \" and `",
+    "ends in a backslash \\",
+    "two\nlines\r\nand\ttabs\u2028here\u0085there",
+    "<script>alert(1)</script>",
+    "#quot; &lt; %%{init: {}}%% %% comment",
+    "| pipes | and -->|arrows|",
+    "]]))}}",
+    "\u202eright to left",
+    "茶 🎉 é",
+    "end",
+    "} digraph x { a -> b",
+    "\\N \\G \\l",
+)
+
+
+def test_no_title_breaks_out_of_a_drawing() -> None:
+    """One line for each memory and edge, whatever their names hold."""
+    d = desk()
+    ids = [person(d, title, title=title) for title in HOSTILE]
+    for one, other in pairwise(ids):
+        d.ann.remember(Relationship(subject_id=one, predicate='says "]; \\ |', object_id=other))
+    graph = d.ann.subgraph(ids)
+    assert len(HOSTILE) == len(graph)
+    mermaid, dot = graph.to_mermaid().splitlines(), graph.to_dot().splitlines()
+    node = re.compile(r'    m\d+\["[^"<>`]*"\]|    m\d+ -->\|"[^"<>`]*"\| m\d+')
+    assert all(node.fullmatch(line) for line in mermaid[1:])
+    drawn = re.compile(r'    m\d+(?: -> m\d+)? \[label="(?:[^"\\]|\\.)*"\];')
+    assert all(drawn.fullmatch(line) for line in dot[2:-1])
+    count = len(graph.memories) + len(graph.edges)
+    assert (count, count) == (len(mermaid) - 1, len(dot) - 3)
