@@ -56,6 +56,9 @@ def everything(view: Any, *, drop: tuple[str, ...] = ("revision", "updated_at"))
         "tags": dict(view.tags()),
         "edges": sorted(edges(view, list(found))),
         "queue": [(str(row.reason), row.memory_id, row.other_id, row.proposal_id) for row in pages(view, "reviews")],
+        "recall": sorted((hit.memory.id, sorted(hit.memory.flags)) for hit in view.recall(ASKED, limit=20, status=ANY)),
+        "pruned": [id for id in found if view.scores(id).is_pruning_candidate],
+        "timeline": [memory.id for memory in view.timeline(LONG_AGO, FAR_OFF)],
     }
 
 
@@ -78,6 +81,8 @@ def pages(view: Any, listing: str) -> list[Any]:
             return rows
 
 
+LONG_AGO, FAR_OFF = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+ASKED = "Alice Ally Bob Robert Ode lives in Oslo or Bergen, likes tea, the sea, a surprise, rain"
 ANY = ("active", "stale", "expired", "superseded", "archived")
 OBSERVED = (
     "attributes",

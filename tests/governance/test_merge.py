@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engram_core.approval import ApprovalPolicy
-from engram_core.errors import ConflictError, IllegalTransitionError, RejectedError
+from engram_core.errors import ConflictError, EngramError, IllegalTransitionError, RejectedError
 from engram_core.kinds import Contact, Episode, Fact, Location, Person, Relationship
 from engram_core.values import EvidenceRef, assistant, private, restricted
+from tests.governance.acts import ACTS, world
 from tests.governance.rooms import Room, everything, room
 
 
@@ -288,3 +292,26 @@ def test_unmerging_up_a_chain_reaches_a_hidden_survivor_and_tells_nothing_of_it(
             assert "changed" == block.receipts[0].status
         assert r.nightly.verify().ok
     assert answers[0] == answers[1]
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.sampled_from(sorted(ACTS)), max_size=4),
+    st.permutations(["alice", "ally", "bob"]),
+)
+def test_unmerging_is_the_inverse_of_merging(names_of_acts: list[str], people: list[str]) -> None:
+    """Whatever happened before: every observable is as it was, for a user and for an assistant."""
+    r = room()
+    w = world(r)
+    for name in names_of_acts:
+        with suppress(EngramError):
+            ACTS[name](r, w)
+    before = everything(r.ann), everything(r.bot)
+    try:
+        r.ann.merge(w[people[0]], w[people[1]])
+    except EngramError:
+        return
+    assert before != (everything(r.ann), everything(r.bot))
+    r.ann.unmerge(w[people[1]])
+    assert before == (everything(r.ann), everything(r.bot))
+    assert r.nightly.verify().ok
