@@ -33,7 +33,7 @@ from engram_core.values import checked_instant
 if TYPE_CHECKING:
     from engram_core.projections.encoding import Encoding
 
-__all__ = ["Core", "Options", "Request", "Result"]
+__all__ = ["Core", "Options", "Request", "Result", "Terms"]
 
 
 @frozen(kw_only=True)
@@ -58,6 +58,19 @@ class Options:
     embedder: Embedder | None = None
     redactor: Redactor | None = None
     projections: tuple[Projection | Following, ...] = ()
+
+
+@frozen(kw_only=True)
+class Terms:
+    """The conditions under which somebody decides, undoes or puts away.
+
+    Attributes:
+        expected_revision: The revision of the proposal that he last saw, if he wants to be told of changes since.
+        command_id: A name that makes a retry return the first receipt.
+    """
+
+    expected_revision: int | None = None
+    command_id: str | None = None
 
 
 @frozen(kw_only=True)

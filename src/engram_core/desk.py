@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from attrs import evolve as replaced
 
+from engram_core.audience import sees_all
 from engram_core.commands import (
     Archive,
     Command,
@@ -23,7 +23,7 @@ from engram_core.commands import (
     Supersede,
     Unmerge,
 )
-from engram_core.core import Request, Result
+from engram_core.core import Request, Result, Terms
 from engram_core.decider import Change
 from engram_core.differing import differences
 from engram_core.drafting import check_evidence, checked_note, checked_text
@@ -50,6 +50,7 @@ from engram_core.events import (
     RecordedEvent,
 )
 from engram_core.folding import fold
+from engram_core.known import GONE
 from engram_core.legality import LEGAL
 from engram_core.lifecycle import decay_of, is_expired
 from engram_core.log import Author
@@ -97,7 +98,6 @@ class Desk:
         title: str = "",
         rationale: str = "",
         evidence: tuple[EvidenceRef, ...] = (),
-        key: str | None = None,
         bounded: bool = True,
     ) -> Result:
         """Opens a proposal of drafts, each checked against today's state and what the drafts before it would do.
@@ -148,7 +148,7 @@ class Desk:
             ),
             now,
         )
-        return writer.write(work, receipts, causation_id=proposal_id, key=key)
+        return writer.write(work, receipts, causation_id=proposal_id)
 
     def _open_twin(self, work: Work, command: Command) -> tuple[str, str] | None:
         """The open proposal of the same author that asks for the same, and the memory it is about."""
@@ -177,15 +177,16 @@ class Desk:
 
     # -- deciding -----------------------------------------------------------------------------------
 
-    def approve(self, author: Author, proposal_id: str, *, only: Iterable[int] | None, confirm: bool) -> Receipt:
+    def approve(
+        self, author: Author, proposal_id: str, terms: Terms, *, only: Iterable[int] | None, confirm: bool
+    ) -> Receipt:
         """Merges drafts as one atomic batch, each decided anew against today's state.
 
         Raises: ForbiddenError for others than users; ConflictError when a draft's ground has moved, with its number.
         """
 
-        def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.writer, tx, author)
-            state = self._readable(work, proposal_id)
+        def decide(work: Work) -> Receipt:
+            state = self._readable(work, proposal_id, terms)
             drafts = check_decision(state, author.actor, only)
             now = self.writer.now()
             for draft in drafts:
@@ -195,7 +196,7 @@ class Desk:
             work.take((Change(stream, merged, stream),), now)
             return self._close(work, state, drafts)
 
-        return self.writer.transact(attempt)
+        return self.writer.settle(author, terms, decide, ProposalMerged, about=proposal_id)
 
     def _merge(self, work: Work, state: Proposal, draft: ProposedChange, now: datetime, *, confirm: bool) -> None:
         command = draft.command
@@ -255,42 +256,43 @@ class Desk:
                 memory_id=draft.memory_id,
             )
 
-    def reject(self, author: Author, proposal_id: str, *, note: str, only: Iterable[int] | None) -> Receipt:
+    def reject(
+        self, author: Author, proposal_id: str, terms: Terms, *, note: str, only: Iterable[int] | None
+    ) -> Receipt:
         """Closes drafts as not believed; they are kept, so that this can be explained."""
-        return self._decided(author, proposal_id, only, ProposalRejected, note=note)
+        return self._decided(author, proposal_id, terms, only, ProposalRejected, note=note)
 
-    def withdraw(self, author: Author, proposal_id: str) -> Receipt:
+    def withdraw(self, author: Author, proposal_id: str, terms: Terms) -> Receipt:
         """Takes a proposal back, by its author or a user."""
-        return self._decided(author, proposal_id, None, lambda _, note: ProposalWithdrawn(note), own=True)
+        return self._decided(author, proposal_id, terms, None, ProposalWithdrawn, own=True)
 
-    def rebase(self, author: Author, proposal_id: str) -> Receipt:
+    def rebase(self, author: Author, proposal_id: str, terms: Terms) -> Receipt:
         """Sets every open draft upon today's revision of its memory; the receipt is unchanged if all were there.
 
         Its `possible_conflicts` say, for each draft that moved, what has changed under it.
         """
 
-        def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.writer, tx, author)
-            state = self._readable(work, proposal_id)
+        def decide(work: Work) -> Receipt:
+            state = self._readable(work, proposal_id, terms)
             bases = []
             moved = []
             for draft in check_decision(state, author.actor, None, own=True):
-                memory = work.before(draft.memory_id)
+                memory = _shown(work, work.before(draft.memory_id))
                 if draft.base_revision and memory is not None and memory.revision != draft.base_revision:
                     bases.append((draft.number, memory.revision))
-                    moved.append(self._difference(draft, memory))
+                    moved.append(self._difference(work, draft, memory))
             if not bases:
                 return Receipt(status=ReceiptStatus.UNCHANGED, proposal_id=state.id)
             stream = proposal_stream(state.id)
             work.take((Change(stream, ProposalRebased(tuple(bases)), stream),), self.writer.now())
             return replaced(self._close(work, state, ()), possible_conflicts=tuple(moved))
 
-        return self.writer.transact(attempt)
+        return self.writer.settle(author, terms, decide, ProposalRebased, about=proposal_id)
 
-    def _difference(self, draft: ProposedChange, memory: MemoryState) -> PossibleConflict:
+    def _difference(self, work: Work, draft: ProposedChange, memory: MemoryState) -> PossibleConflict:
         """What has changed in a memory since a draft was made, in words."""
         upcast = self.writer.options.kinds.upcast
-        before = fold(self.writer.log.stream(memory.id, upto=draft.base_revision), upcast=upcast)
+        before = _shown(work, fold(self.writer.log.stream(memory.id, upto=draft.base_revision), upcast=upcast))
         changed = [] if before is None else differences(before, memory)
         told = "; ".join(changed) or "nothing that is seen"
         return PossibleConflict(
@@ -301,8 +303,9 @@ class Desk:
         self,
         author: Author,
         proposal_id: str,
+        terms: Terms,
         only: Iterable[int] | None,
-        event: Callable[[tuple[int, ...], str], Event],
+        wrote: type[ProposalRejected | ProposalWithdrawn],
         *,
         note: str = "",
         own: bool = False,
@@ -310,18 +313,18 @@ class Desk:
         checked_note(note, self.writer.options.limits)
         note = redacted_words(note, self.writer.options.redactor)
 
-        def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.writer, tx, author)
-            state = self._readable(work, proposal_id)
+        def decide(work: Work) -> Receipt:
+            state = self._readable(work, proposal_id, terms)
             drafts = check_decision(state, author.actor, only, own=own)
             stream = proposal_stream(state.id)
             numbers = tuple(draft.number for draft in drafts)
-            work.take((Change(stream, event(numbers, ""), stream),), self.writer.now())
-            if note:  # what was decided outlives what was said about it
-                work.take((Change(stream, event(numbers, note), note_owner(state.id)),), self.writer.now())
+            said = {stream: ""} | ({note_owner(state.id): note} if note else {})
+            for owner, words in said.items():  # what was decided outlives what was said about it
+                event = ProposalRejected(numbers, words) if wrote is ProposalRejected else ProposalWithdrawn(words)
+                work.take((Change(stream, event, owner),), self.writer.now())
             return self._close(work, state, drafts)
 
-        return self.writer.transact(attempt)
+        return self.writer.settle(author, terms, decide, wrote, about=proposal_id)
 
     def _close(self, work: Work, state: Proposal, drafts: Sequence[ProposedChange]) -> Receipt:
         receipt = Receipt(
@@ -339,10 +342,12 @@ class Desk:
         """A proposal as its events left it; None if there is none."""
         return self.writer.proposal_of(proposal_id)
 
-    def _readable(self, work: Work, proposal_id: str) -> Proposal:
+    def _readable(self, work: Work, proposal_id: str, terms: Terms) -> Proposal:
         state = self.state(proposal_id)
         if state is None or not (work.viewer.is_user or state.author == work.viewer):
             raise NotFoundError(f"there is no proposal {proposal_id}", proposal_id=proposal_id)
+        if terms.expected_revision not in (None, state.revision):
+            raise ConcurrencyError(f"the proposal {proposal_id}", terms.expected_revision, state.revision)
         return state
 
     def receipts_of(
@@ -379,6 +384,17 @@ class Desk:
                 status = ReceiptStatus.CREATED if began else ReceiptStatus.DUPLICATE
             receipts.append(Receipt(status=status, memory_id=memory_id, batch_id=batch_id, events=told))
         return receipts
+
+
+def _shown(work: Work, memory: MemoryState | None) -> MemoryState | None:
+    """A memory as the author of a submission may know it: one that is hidden or gone is none to him."""
+    if memory is None or sees_all(work.viewer):
+        return memory
+    now = work.visible(memory.id)
+    if now is None or now.lifecycle.stored in GONE:
+        return None
+    links = {link: began for link, began in memory.edges.links.items() if work.visible(link.target) is not None}
+    return replaced(memory, edges=replaced(memory.edges, links=links))
 
 
 def _owner(proposal_id: str, drafts: Sequence[DraftAdded]) -> str:

@@ -14,17 +14,19 @@ from typing import Any, TypeAlias
 
 from attrs import evolve as replaced
 
+from engram_core.answering import answered, check_answers, named_command
 from engram_core.commands import Remember
 from engram_core.core import Options, Request, Result
 from engram_core.desk import Desk
 from engram_core.erasing import Erasing
-from engram_core.errors import EngramError, InvalidAttributesError, NotFoundError, Problem, RejectedError
-from engram_core.log import Author, command_key
+from engram_core.errors import EngramError, NotFoundError, RejectedError
+from engram_core.events import RecordedEvent
+from engram_core.log import Author
 from engram_core.ports import EventStore
 from engram_core.receipts import Receipt
 from engram_core.redaction import redacted, redacted_words
 from engram_core.undoing import Undoing
-from engram_core.values import EvidenceRef, text_problem
+from engram_core.values import EvidenceRef
 from engram_core.work import Work
 from engram_core.writing import Writer
 
@@ -64,20 +66,17 @@ class Engine(Writer):
         Returns: A receipt for each that was not refused, and what was written.
         Raises: RejectedError, NotFoundError, ConcurrencyError, ProjectionError, StoreError; nothing is written then.
         """
-        key = None
-        if command_id is not None:
-            key = command_key(author.actor, _checked_command_id(command_id))
+        key = named_command(author, command_id)
         cleaned = [self._cleaned(request) for request in requests]
 
         def attempt(tx: sqlite3.Connection) -> Result:
-            work = Work(self, tx, author)
-            if key is not None and (first := self._first_result(work, key, cleaned)) is not None:
-                return first
+            work = Work(self, tx, author, key)
+            if (events := answered(work)) is not None:
+                return self._first_result(work, events, cleaned)
             now = self.now()
             if not author.actor.is_user and not self._allows(work, cleaned):
-                return self.desk.propose(work, cleaned, now, key=key)
-            receipts = self._decide_all(work, cleaned, now, refused)
-            return self.write(work, receipts, key=key)
+                return self.desk.propose(work, cleaned, now)
+            return self.write(work, self._decide_all(work, cleaned, now, refused))
 
         return self.transact(attempt)
 
@@ -155,19 +154,12 @@ class Engine(Writer):
             self.options.kinds.structure(command.kind, command.attributes, command.attributes_version)
         return replaced(request, command=command, redactions=removed)
 
-    def _first_result(self, work: Work, key: str, requests: Sequence[Request]) -> Result | None:
+    def _first_result(self, work: Work, events: tuple[RecordedEvent, ...], requests: Sequence[Request]) -> Result:
         """What the same command of the same actor led to before."""
-        row = work.tx.execute(
-            "SELECT c.batch_id, b.position FROM commands c JOIN batches b ON b.batch_id = c.batch_id"
-            " WHERE c.command_key = ?",
-            (key,),
-        ).fetchone()
-        if row is None:
-            return None
-        events = self.log.batch(row[1])
+        check_answers(events, (work.renamed(request.command) for request in requests))
         told = self.shown(work, events)
         receipts = self.desk.receipts_of(events, requests, tuple(e.event for e in told))
-        return Result(receipts=tuple(receipts), batch_id=row[0], events=told)
+        return Result(receipts=tuple(receipts), batch_id=events[0].batch_id, events=told)
 
     def close(self) -> None:
         """Writes what is buffered and releases the store."""
@@ -187,10 +179,3 @@ def _names(row: Any) -> tuple[Any, ...]:
 
 class _Rehearsed(Exception):
     pass
-
-
-def _checked_command_id(command_id: object) -> str:
-    if problem := text_problem(command_id, at_most=200, blank=False):
-        raise InvalidAttributesError("command", [Problem("command_id", problem)])
-    assert isinstance(command_id, str)
-    return command_id

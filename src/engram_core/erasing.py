@@ -29,6 +29,7 @@ from engram_core.log import Author
 from engram_core.ports import AtomicStore, EraserStore, Recorded
 from engram_core.projections.proposals import rewrite_proposal
 from engram_core.proposal import proposal_stream
+from engram_core.redaction import redacted_words
 from engram_core.vocab import StoredStatus, VisibilityKind
 from engram_core.work import Work
 from engram_core.writing import Writer
@@ -128,6 +129,7 @@ class Erasing:
             if not isinstance(text, str):
                 raise InvalidAttributesError("erase", [Problem(name, "must be text")])
             checked_note(text, writer.options.limits)
+        because, note = redacted_words((because, note), writer.options.redactor)
         store = writer.store
         if not isinstance(store, EraserStore) or not isinstance(store, AtomicStore):
             raise StoreError(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 
 from attrs import evolve as replaced
 
 from engram_core.commands import Archive
-from engram_core.core import Request
+from engram_core.core import Request, Terms
 from engram_core.engine import Engine
 from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.events import ProposalOpened
 from engram_core.log import Author
 from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.values import Actor
@@ -21,13 +21,14 @@ __all__ = ["quarantine"]
 
 
 def quarantine(
-    engine: Engine, author: Author, *, session_id: str | None, actor: Actor | None, source_ref: str | None
+    engine: Engine, author: Author, terms: Terms, *, session_id: str | None, actor: Actor | None, source_ref: str | None
 ) -> Receipt:
     """Proposes to archive, as wrong, all that came from one source; what rests on it is named, and left alone.
 
     Args:
         engine: The space's engine.
         author: Who asks.
+        terms: His conditions.
         session_id, actor, source_ref: The source; at least one, and all that are given must fit.
 
     Returns: The receipt of the proposal; its `possible_conflicts` are the memories that would be undermined.
@@ -37,8 +38,7 @@ def quarantine(
     if not given:
         raise InvalidAttributesError("quarantine", [Problem("source", "give session_id, actor or source_ref")])
 
-    def attempt(tx: sqlite3.Connection) -> Receipt:
-        work = Work(engine, tx, author)
+    def decide(work: Work) -> Receipt:
         found = _of_source(work, given)
         if not found:
             return Receipt(status=ReceiptStatus.UNCHANGED)
@@ -52,7 +52,7 @@ def quarantine(
         proposed = next((r for r in result.receipts if r.proposal_id), result.receipts[0])
         return replaced(proposed, possible_conflicts=conflicts)
 
-    return engine.transact(attempt)
+    return engine.settle(author, terms, decide, ProposalOpened)
 
 
 def _of_source(work: Work, given: Mapping[str, str]) -> dict[int, str]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
-from engram_core.arguments import Evidence, MemoryRef, memory_id
-from engram_core.core import Request, Result
+from engram_core.arguments import Evidence, MemoryRef, check_revision, memory_id
+from engram_core.core import Request, Result, Terms
 from engram_core.drafts import Draft
 from engram_core.engine import Engine
 from engram_core.erasing import ErasureReport, SubjectExport
@@ -190,52 +190,94 @@ class Session(Verbs, View):
 
     # -- deciding -----------------------------------------------------------------------------------
 
-    def approve(self, p: ProposalRef, /, *, only: Iterable[int] | None = None, confirm: bool = False) -> Receipt:
+    def approve(
+        self,
+        p: ProposalRef,
+        /,
+        *,
+        only: Iterable[int] | None = None,
+        confirm: bool = False,
+        expected_revision: int | None = None,
+        command_id: str | None = None,
+    ) -> Receipt:
         """Merges a proposal's drafts as one atomic batch; users only.
 
         Args:
             p: The proposal: its id, itself, or the receipt that opened it.
             only: Numbers of the drafts to merge; the others stay open. By default all.
             confirm: Vouch for what the drafts touch, too, with a user's weight.
+            expected_revision: The proposal's `revision` as it was read: a later change is a conflict then.
+            command_id: A name that makes a retry return the first receipt.
 
         Raises: ForbiddenError; ConflictError when a draft's ground has moved (see `rebase`); NotFoundError.
         """
-        return self._engine.desk.approve(self._author, proposal_ref(p), only=only, confirm=confirm)
+        return self._engine.desk.approve(
+            self._author, proposal_ref(p), _terms(expected_revision, command_id), only=only, confirm=confirm
+        )
 
-    def reject(self, p: ProposalRef, /, *, note: str = "", only: Iterable[int] | None = None) -> Receipt:
+    def reject(
+        self,
+        p: ProposalRef,
+        /,
+        *,
+        note: str = "",
+        only: Iterable[int] | None = None,
+        expected_revision: int | None = None,
+        command_id: str | None = None,
+    ) -> Receipt:
         """Closes drafts as not believed; they are kept, with the note. Users only."""
-        return self._engine.desk.reject(self._author, proposal_ref(p), note=note, only=only)
+        return self._engine.desk.reject(
+            self._author, proposal_ref(p), _terms(expected_revision, command_id), note=note, only=only
+        )
 
-    def withdraw(self, p: ProposalRef, /) -> Receipt:
+    def withdraw(
+        self, p: ProposalRef, /, *, expected_revision: int | None = None, command_id: str | None = None
+    ) -> Receipt:
         """Takes a proposal back: one's own, or as a user any."""
-        return self._engine.desk.withdraw(self._author, proposal_ref(p))
+        return self._engine.desk.withdraw(self._author, proposal_ref(p), _terms(expected_revision, command_id))
 
-    def rebase(self, p: ProposalRef, /) -> Receipt:
+    def rebase(
+        self, p: ProposalRef, /, *, expected_revision: int | None = None, command_id: str | None = None
+    ) -> Receipt:
         """Sets open drafts upon today's revisions; `proposal(p)` shows what has changed under each before that."""
-        return self._engine.desk.rebase(self._author, proposal_ref(p))
+        return self._engine.desk.rebase(self._author, proposal_ref(p), _terms(expected_revision, command_id))
 
-    def undo(self, batch: str | Receipt, /) -> Receipt:
+    def undo(
+        self, batch: str | Receipt, *, expected_revision: int | None = None, command_id: str | None = None
+    ) -> Receipt:
         """Takes the effects of a batch back, whatever its events were. Users only.
 
         Args:
             batch: A batch id, or the receipt of what is to be undone.
+            expected_revision: Takes part in no check here, as a batch changes many memories; every write has it.
+            command_id: A name that makes a retry return the first receipt.
 
         Raises: ConflictError when something later touched or needed what it changed; IllegalTransitionError for
             deletions and erasures, and when it is undone already; NotFoundError; ForbiddenError.
         """
-        return self._engine.undoing.undo(self._author, batch_ref(batch))
+        return self._engine.undoing.undo(self._author, batch_ref(batch), _terms(expected_revision, command_id))
 
-    def redo(self, batch: str | Receipt, /) -> Receipt:
+    def redo(
+        self, batch: str | Receipt, *, expected_revision: int | None = None, command_id: str | None = None
+    ) -> Receipt:
         """Puts the effects of an undone batch back; takes the original batch. Users only."""
-        return self._engine.undoing.redo(self._author, batch_ref(batch))
+        return self._engine.undoing.redo(self._author, batch_ref(batch), _terms(expected_revision, command_id))
 
     def quarantine(
-        self, *, session_id: str | None = None, actor: Actor | None = None, source_ref: str | None = None
+        self,
+        *,
+        session_id: str | None = None,
+        actor: Actor | None = None,
+        source_ref: str | None = None,
+        expected_revision: int | None = None,
+        command_id: str | None = None,
     ) -> Receipt:
         """Proposes to archive everything that came from one source, as wrong; nothing else is touched.
 
         Args:
             session_id, actor, source_ref: The source; at least one of them, and all that are given must fit.
+            expected_revision: Takes part in no check here; every write has it.
+            command_id: A name that makes a retry return the first receipt, without its `possible_conflicts`.
 
         Returns: The receipt of the proposal; its `possible_conflicts` name what would be undermined.
         """
@@ -248,7 +290,14 @@ class Session(Verbs, View):
             problems.append(Problem("actor", f'must be an actor, such as user("ann"), not {type(actor).__name__}'))
         if problems:
             raise InvalidAttributesError("quarantine", problems)
-        return quarantine(self._engine, self._author, session_id=session_id, actor=actor, source_ref=source_ref)
+        return quarantine(
+            self._engine,
+            self._author,
+            _terms(expected_revision, command_id),
+            session_id=session_id,
+            actor=actor,
+            source_ref=source_ref,
+        )
 
     # -- erasing ------------------------------------------------------------------------------------
 
@@ -279,6 +328,11 @@ class Session(Verbs, View):
         if not self._author.actor.is_user:
             raise ForbiddenError("only users export a subject", hint="ask a user")
         return export_subject(self._engine, memory_id(m))
+
+
+def _terms(expected_revision: int | None, command_id: str | None) -> Terms:
+    check_revision(expected_revision)
+    return Terms(expected_revision=expected_revision, command_id=command_id)
 
 
 def _check_list(given: object, name: str) -> None:

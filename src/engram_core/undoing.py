@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve as replaced
 
+from engram_core.core import Terms
 from engram_core.decider import Change
 from engram_core.errors import ConflictError, ForbiddenError, IllegalTransitionError, NotFoundError
 from engram_core.events import (
@@ -50,24 +51,24 @@ class Undoing:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
-    def undo(self, author: Author, batch_id: str) -> Receipt:
+    def undo(self, author: Author, batch_id: str, terms: Terms) -> Receipt:
         """Takes the effects of a batch back.
 
         Raises: NotFoundError, ForbiddenError for others than users, ConflictError when something later touched or
             needed what it changed, IllegalTransitionError for tombstones and erasures.
         """
-        return self._turn(author, batch_id, redo=False)
+        return self._turn(author, batch_id, terms, redo=False)
 
-    def redo(self, author: Author, batch_id: str) -> Receipt:
+    def redo(self, author: Author, batch_id: str, terms: Terms) -> Receipt:
         """Puts the effects of a batch that was undone back in place; takes the original batch's id."""
-        return self._turn(author, batch_id, redo=True)
+        return self._turn(author, batch_id, terms, redo=True)
 
-    def _turn(self, author: Author, batch_id: str, *, redo: bool) -> Receipt:
+    def _turn(self, author: Author, batch_id: str, terms: Terms, *, redo: bool) -> Receipt:
         if not author.actor.is_user:
             raise ForbiddenError("only users undo and redo", hint="propose the opposite change instead")
 
-        def attempt(tx: sqlite3.Connection) -> Receipt:
-            work = Work(self.writer, tx, author)
+        def decide(work: Work) -> Receipt:
+            tx = work.tx
             events = self._batch(tx, batch_id)
             turned = next((e.event for e in events if isinstance(e.event, MemoryReverted | ProposalUndone)), None)
             if turned is not None:
@@ -76,7 +77,7 @@ class Undoing:
                 return self._turned(work, tx, turned.batch_id, first, redo=redo is turned.redo)
             return self._turned(work, tx, batch_id, events, redo=redo)
 
-        return self.writer.transact(attempt)
+        return self.writer.settle(author, terms, decide, MemoryReverted, ProposalUndone, about=batch_id)
 
     def _turned(
         self, work: Work, tx: sqlite3.Connection, batch_id: str, events: Sequence[RecordedEvent], *, redo: bool

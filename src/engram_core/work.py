@@ -47,9 +47,10 @@ ACCESSES = "$accesses"
 class Work:
     """The overlay over the log under which a batch is decided."""
 
-    def __init__(self, core: Core, tx: sqlite3.Connection, author: Author | None) -> None:
+    def __init__(self, core: Core, tx: sqlite3.Connection, author: Author | None, key: str | None = None) -> None:
         self.core = core
         self.tx = tx
+        self.key = key
         self.now = core.now()
         self.head = core.head()
         self._author = author

@@ -9,16 +9,17 @@ from typing import TypeVar
 
 from attrs import evolve as replaced
 
+from engram_core.answering import answered, decision_receipt, named_command
 from engram_core.audience import sees_all
 from engram_core.commands import AddEvidence, Confirm, Remember, Supersede
-from engram_core.core import Core, Request, Result
+from engram_core.core import Core, Request, Result, Terms
 from engram_core.decider import Change, Context
 from engram_core.errors import ConcurrencyError
 from engram_core.events import Event, MemoryCreated, RecordedEvent
 from engram_core.externals import check_external_ids, holder
 from engram_core.folding import fold
 from engram_core.known import Known
-from engram_core.log import Written
+from engram_core.log import Author, Written
 from engram_core.memory import decide
 from engram_core.projections.proposals import is_reserved
 from engram_core.projections.rows import Commit, Transition
@@ -30,6 +31,7 @@ from engram_core.work import Work
 __all__ = ["Writer"]
 
 T = TypeVar("T")
+
 
 _ATTEMPTS = 8
 _RACED = "raced"  # another writer of the same log was faster; nobody but the writer decides again for that
@@ -67,16 +69,15 @@ class Writer(Core):
         receipts: Sequence[Receipt],
         *,
         causation_id: str | None = None,
-        key: str | None = None,
         reads: bool = True,
     ) -> Result:
         """Appends what was decided, with the reads since the last write, and projects it."""
         if not work.decided:
             return Result(receipts=tuple(receipts))
         check_external_ids(work)
-        batches = [Written(work.decided, causation_id, key), *(self._reads(work) if reads else ())]
+        batches = [Written(work.decided, causation_id, work.key), *(self._reads(work) if reads else ())]
         recorded = self._append(batches, work)
-        self._project(work, recorded, key)
+        self._project(work, recorded, work.key)
         mine = recorded[: len(work.decided)]
         batch_id = mine[0].batch_id
         stamped = tuple(
@@ -86,7 +87,39 @@ class Writer(Core):
 
     def shown(self, work: Work, events: tuple[RecordedEvent, ...]) -> tuple[RecordedEvent, ...]:
         """Of some events those that the author of a submission may know of: none in streams that he may not see."""
-        return events if sees_all(work.viewer) else tuple(e for e in events if _may_know(work, e.stream))
+        return events if sees_all(work.viewer) else tuple(e for e in events if _may_know(work, e.stream, e.event))
+
+    def settle(
+        self,
+        author: Author,
+        terms: Terms,
+        decide: Callable[[Work], Receipt],
+        *wrote: type[Event],
+        about: str | None = None,
+    ) -> Receipt:
+        """Runs a decision that comes to one receipt; under a command_id that was used before, gives that receipt again.
+
+        Args:
+            author: Who decides.
+            terms: His conditions.
+            decide: The decision.
+            wrote: The events by which it can be told.
+            about: The proposal or batch that it is about.
+
+        Returns: The receipt; a repeated one without what no event tells, such as `possible_conflicts`.
+        Raises: ConflictError for a command_id of something else; what the decision raises.
+        """
+        key = named_command(author, terms.command_id)
+
+        def attempt(tx: sqlite3.Connection) -> Receipt:
+            work = Work(self, tx, author, key)
+            events = answered(work)
+            if events is None:
+                return decide(work)
+            told = tuple(e.event for e in self.shown(work, events))
+            return decision_receipt(work, events, told, wrote, about)
+
+        return self.transact(attempt)
 
     def nothing(self, receipts: Sequence[Receipt]) -> Result:
         """The result of a submission that changes nothing."""
@@ -234,8 +267,11 @@ class Writer(Core):
 def _told(work: Work, changes: Sequence[Change]) -> tuple[Event, ...]:
     """The events of changes, but for what happened to memories that the viewer may not see."""
     everything = sees_all(work.viewer)
-    return tuple(change.event for change in changes if everything or _may_know(work, change.stream))
+    return tuple(change.event for change in changes if everything or _may_know(work, change.stream, change.event))
 
 
-def _may_know(work: Work, stream: str) -> bool:
-    return not work.is_memory(stream) or work.visible(stream) is not None
+def _may_know(work: Work, stream: str, event: Event) -> bool:
+    """True unless an event lies in a stream, or names a memory, that the author may not see."""
+    others = (getattr(event, name, None) for name in ("target", "other", "by", "source", "survivor"))
+    named = (stream, *(id for id in others if isinstance(id, str)))
+    return all(not work.is_memory(id) or work.visible(id) is not None for id in named)

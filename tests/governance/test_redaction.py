@@ -190,3 +190,11 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RejectedError, match="detect-secrets") as missing:
         SecretsRedactor()
     assert "extra_missing" == missing.value.code
+
+
+def test_the_words_of_an_erasure_are_cleaned(r: Room) -> None:
+    """What is said when something is erased stays for good, so that no secret may be in it."""
+    r.ann.erase(r.ann.remember(Fact("x")), because="pw=a1", note="since pw=a2 was in it")
+    r.ann.erase_subject(r.ann.remember(Person("Cy")), because="pw=a3", note="pw=a4")
+    assert "pw=***" in stored(r)
+    assert "pw=a" not in stored(r)
