@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,13 @@ from engram_core import (
     assistant,
     private,
     restricted,
+    shared,
     user,
 )
 from engram_core.projections.encoding import passages
+from engram_core.projections.lanes import VisibleTexts
+from engram_core.projections.nearness import Listed, Near
+from engram_core.projections.vectors import SCALE
 from engram_core.results.listings import Hits
 from engram_core.testing import FakeEmbedder, FrozenClock, SequentialIds
 
@@ -138,6 +144,7 @@ def test_what_is_no_vector_is_refused(opened: Opener, model: FakeEmbedder, wrong
         object(),
         type("E", (), {"name": "x", "dimension": 0, "encode": print}),
         type("E", (), {"name": "", "dimension": 3}),
+        type("E", (), {"name": "x", "dimension": 3, "encode": print, "index": object()}),
     ],
 )
 def test_what_is_no_embedder_is_refused(embedder: Any) -> None:
@@ -437,3 +444,53 @@ def test_no_statement_walks_through_the_vectors(monkeypatch: pytest.MonkeyPatch)
     ranges = [plan for plan in plans if "SEARCH v" in plan[1] and "from_position=?" not in plan[1]]
     assert [] == ranges
     assert not any(step.startswith("SCAN v") for _, step in plans)
+
+
+class Proposing:
+    """An index of an application that proposes every memory it was ever told of, and asks which may be read."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def near(self, texts: VisibleTexts, asked: array[int]) -> Near:
+        self.asked += 1
+        held: dict[tuple[int, int], list[memoryview]] = {}
+        for key, position, blob in texts.connection.execute("SELECT key, from_position, vector FROM vectors"):
+            held.setdefault((key, position), []).append(memoryview(blob).cast("h"))
+        versions = texts.began({key for key, _ in held})
+        return Listed(
+            {
+                key: max(sum(map(mul, figures, asked)) for figures in held[key, position]) * 100_000 // SCALE**2
+                for key, position in versions.items()
+                if (key, position) in held
+            }
+        )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_index_of_ones_own_answers_as_far_as_the_viewer_may_read(seed: int) -> None:
+    """With every vector proposed it gives what the exact comparison gives: for each viewer, now and then."""
+    told_by: list[list[Any]] = []
+    for own in (None, Proposing()):
+        model = FakeEmbedder(dimension=64)
+        model.index = own  # type: ignore[attr-defined]
+        clock = FrozenClock(datetime(2026, 1, 1, tzinfo=UTC))
+        with MemorySpace.in_memory(embedder=model, clock=clock, ids=SequentialIds()) as space:
+            ann, rng = space.session(user("ann"), record=False), random.Random(seed)
+            for number in range(30):
+                clock.move(days=1)
+                visibility = rng.choice((shared(), private(), restricted(assistant("bot"))))
+                made = ann.remember(Fact(" ".join(rng.choices(WORDS, k=3)) + f" {number}"), visibility=visibility)
+                if number % 3 == 0:
+                    ann.edit(made, content=" ".join(rng.choices(WORDS, k=4)))
+                elif number % 7 == 0:
+                    ann.delete(made)
+            answers = []
+            for actor in (user("ann"), assistant("bot"), assistant("other")):
+                session = space.session(actor, record=False)
+                for view in (session, session.as_of(known_at=datetime(2026, 1, 20, tzinfo=UTC))):
+                    answers += [told(view.recall(word)) for word in WORDS[:4]]
+            told_by.append(answers)
+    assert own is not None
+    assert own.asked > 20
+    assert told_by[0] == told_by[1]

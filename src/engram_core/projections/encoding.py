@@ -23,7 +23,7 @@ from engram_core.ports import Embedder
 from engram_core.projections import vectors
 from engram_core.projections.host import Host
 from engram_core.projections.lanes import VisibleTexts
-from engram_core.projections.nearness import ExactIndex, Near
+from engram_core.projections.nearness import ExactIndex, Near, VectorIndex
 from engram_core.projections.vectors import Stored, Version
 
 __all__ = ["Asked", "Encoding", "passages"]
@@ -58,7 +58,7 @@ class Encoding:
 
     Args:
         host: Where they are kept.
-        embedder: The application's model.
+        embedder: The application's model; where it has an attribute `index`, that compares its vectors.
         kinds: Say which attributes are text.
         reads: Names the rules under which texts are made; other vectors are thrown away.
         megabytes: What comparing may keep in memory.
@@ -69,7 +69,11 @@ class Encoding:
         self._embedder = embedder
         self._kinds = kinds
         self._reads = f"{_READING} {reads}"
-        self._index = ExactIndex(embedder.name, megabytes)
+        own: VectorIndex | None = getattr(embedder, "index", None)
+        if own is not None and not callable(getattr(own, "near", None)):
+            problem = Problem("index", "must have a method near(texts, asked), or be None")
+            raise InvalidAttributesError("embedder", [problem])
+        self._index = ExactIndex(embedder.name, megabytes) if own is None else own
         self._lock = threading.Lock()
 
     def check(self) -> None:

@@ -153,6 +153,20 @@ class VisibleTexts:
                 {**self._parameters, "embedder": embedder, "done": done},
             )
 
+    def began(self, keys: Iterable[int]) -> dict[int, int]:
+        """Of these memories, those whose text the viewer may read, with the position at which that text began."""
+        found: dict[int, int] = {}
+        listed = json.dumps(list(keys))
+        for lane in self._lanes:
+            sql = (
+                f"SELECT t.key, t.from_position FROM json_each(:keys) j CROSS JOIN {lane.rows} t ON t.key = j.value"
+                f" {lane.joins} WHERE {lane.condition or 1}"
+            )
+            if lane.name in LANES:
+                sql += f" AND t.lane = {LANES.index(lane.name)}"
+            found.update(self.rows(sql, keys=listed))
+        return found
+
     def groups(self, groups: Sequence[tuple[int, str | None]]) -> list[tuple[int, str | None]]:
         """Those pairs of lane and audience whose texts the viewer may read."""
         if not self._readable:

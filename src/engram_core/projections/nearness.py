@@ -20,7 +20,7 @@ from engram_core.projections.lanes import VisibleTexts
 from engram_core.projections.texts import BEGUN_AFTER
 from engram_core.projections.vectors import SCALE, Stored, stored
 
-__all__ = ["ExactIndex", "Listed", "Near"]
+__all__ = ["ExactIndex", "Listed", "Near", "VectorIndex"]
 
 _STEPS: Final = 100_000  # a cosine is a whole number of these; finer ones say nothing
 _OPEN: Final = 2**62  # the end of what has not ended
@@ -46,6 +46,26 @@ class Near(Protocol):
 
     def of(self, keys: Iterable[int]) -> dict[int, float]:
         """The cosines of these memories, as far as their texts have vectors."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """What compares a question with the vectors of a space: `ExactIndex`, or what an embedder bears as its `index`.
+
+    An index that is not exact may leave texts out. It must never tell of those that the viewer may not read: it asks
+    `texts.began` about each that it has found, and keeps the vectors of different `texts.groups` apart, so that what
+    is hidden crowds nothing out.
+    """
+
+    def near(self, texts: VisibleTexts, asked: array[int]) -> Near:
+        """How near texts are to a question.
+
+        Args:
+            texts: Those that the viewer may read, on a connection to the read model.
+            asked: The question's unit vector times `SCALE`, in whole numbers.
+
+        Returns: Cosines, as `Listed` holds them.
+        """
         ...
 
 
