@@ -1,6 +1,8 @@
 """What recall finds, and what it costs.
 
     python -m benchmarks.recall speed [SIZE ...]       # questions over invented memories, beside plain FTS5
+    python -m benchmarks.recall index [SIZE ...]       # the text index alone: the same texts in, beside plain FTS5
+    python -m benchmarks.recall past [SIZE ...]        # views of the past beside the present, for users and assistants
     python -m benchmarks.recall meaning [SIZE ...]     # the same with random vectors of 384 figures beside the words
     python -m benchmarks.recall quality PATH [UNIT …]  # a retrieval benchmark that lies outside this repository
     python -m benchmarks.recall quality PATH --embedder minilm    # or words, random: the semantic half beside
@@ -20,16 +22,17 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.words import invented, questions_about
-from engram_core import Draft, Fact, MemorySpace, Person, user
-from engram_core.analysis import STOP_WORDS
+from engram_core import Draft, Fact, MemorySpace, Person, assistant, private, restricted, user
+from engram_core.analysis import STOP_WORDS, forget
 from engram_core.ports import Embedder
-from engram_core.testing import FakeEmbedder
+from engram_core.projections import texts
+from engram_core.testing import FakeEmbedder, FrozenClock
 
 _STATEMENT = 500
 _OPENING = 80
@@ -138,18 +141,18 @@ def speed(sizes: Sequence[int]) -> dict[str, Any]:
     """Prints the cost of adding and of asking, for the library and for hand-written FTS5 in the same run."""
     results: dict[str, Any] = {}
     for size in sizes:
-        texts = invented(size)
-        questions = questions_about(texts)
+        given = invented(size)
+        questions = questions_about(given)
         space = MemorySpace.in_memory()
         started = time.process_time()
         for day in range(0, size, 1_000):
             session = space.session(user("bench"), session_id=f"day {day}")
-            session.remember_many([_draft(text, None, None) for text in texts[day : day + 1_000]])
+            session.remember_many([_draft(text, None, None) for text in given[day : day + 1_000]])
         added = time.process_time() - started
         asker = space.session(user("bench"), record=False)
         floor = _Floor()
         started = time.process_time()
-        floor.index(texts)
+        floor.index(given)
         plain = time.process_time() - started
         each, alone = 1e6 * added / size, 1e6 * plain / size
         _say(f"{size:>9,} memories: added at {each:.0f} µs each, FTS5 alone {alone:.0f} µs")
@@ -168,19 +171,95 @@ def meaning(sizes: Sequence[int]) -> dict[str, Any]:
     """Prints what a question costs where every text has a vector; what the model itself costs is left out."""
     results: dict[str, Any] = {}
     for size in sizes:
-        texts = invented(size)
-        questions = questions_about(texts)[:100]
+        given = invented(size)
+        questions = questions_about(given)[:100]
         model = RandomEmbedder(384)
         space = MemorySpace.in_memory(embedder=model)
         for day in range(0, size, 1_000):
             session = space.session(user("bench"), session_id=f"day {day}")
-            session.remember_many([_draft(text, None, None) for text in texts[day : day + 1_000]])
+            session.remember_many([_draft(text, None, None) for text in given[day : day + 1_000]])
         space.flush()
         model.remember(questions)
         asker = space.session(user("bench"), record=False)
         found = _percentiles(partial(asker.recall, kind="fact"), questions)
         _say(f"{size:>9,} memories   {_told(found)}")
         results[str(size)] = {"recall, ms": found}
+        space.close()
+    return results
+
+
+def index(sizes: Sequence[int]) -> dict[str, Any]:
+    """Prints what the text index costs by itself, from text to rows, when its words are new to it and when it knows
+    them, for the library's analysis and lanes and for FTS5 with porter stems.
+    """
+    results: dict[str, Any] = {}
+    for size in sizes:
+        given = invented(size)
+        plain = min(_indexed_plainly(given) for _ in range(3))
+        forget()
+        cold = _indexed(given)
+        warm = min(_indexed(given) for _ in range(3))
+        first, then = f"{cold:.1f} ({cold / plain:.2f} x)", f"{warm:.1f} ({warm / plain:.2f} x)"
+        _say(f"{size:>9,} texts: FTS5 {plain:.1f} µs each, ours {first} at first, then {then}")
+        results[str(size)] = {"FTS5, µs": plain, "first, µs": cold, "then, µs": warm}
+    return results
+
+
+def _indexed_plainly(given: Sequence[str]) -> float:
+    floor = _Floor()
+    started = time.process_time()
+    floor.index(given)
+    return 1e6 * (time.process_time() - started) / len(given)
+
+
+def _indexed(given: Sequence[str]) -> float:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    for statement in texts.create_statements():
+        db.execute(statement)
+    started = time.process_time()
+    for at in range(0, len(given), 1_000):
+        part = [
+            texts.Text(key, key, 0, texts.text_terms(title=None, fields=[text], content="", tags=()))
+            for key, text in enumerate(given[at : at + 1_000], at + 1)
+        ]
+        db.execute("BEGIN")
+        texts.write_texts(db, part, fresh=True)
+        db.execute("COMMIT")
+    return 1e6 * (time.process_time() - started) / len(given)
+
+
+def past(sizes: Sequence[int]) -> dict[str, Any]:
+    """Prints what a question costs in views of the past; a tenth of all was edited, hidden or deleted since."""
+    results: dict[str, Any] = {}
+    for size in sizes:
+        given = invented(size)
+        questions = questions_about(given)[:100]
+        clock = FrozenClock(datetime(2026, 1, 1, tzinfo=UTC))
+        space = MemorySpace.in_memory(clock=clock)
+        bot = assistant("bot")
+        for day in range(0, size, 1_000):
+            clock.move(days=1)
+            session = space.session(user("bench"), session_id=f"day {day}")
+            made = session.remember_many([_draft(text, None, None) for text in given[day : day + 1_000]]).receipts
+            for receipt in made[:70]:
+                session.edit(receipt, content="harbour")
+            for number, receipt in enumerate(made[70:100]):
+                match number % 3:
+                    case 0:
+                        session.set_visibility(receipt, private())
+                    case 1:
+                        session.set_visibility(receipt, restricted(bot))
+                    case _:
+                        session.delete(receipt)
+        for actor in (user("bench"), bot):
+            view = space.session(actor, record=False)
+            found = {"now": _percentiles(partial(view.recall, kind="fact"), questions)}
+            for share in (0.1, 0.5, 0.9):
+                then = view.as_of(known_at=clock.now() - timedelta(days=size / 1_000 * (1 - share)))
+                found[f"{share:.0%} of the log"] = _percentiles(partial(then.recall, kind="fact"), questions)
+            for when, figures in found.items():
+                _say(f"{size:>9,} memories, {actor.kind:<10}{when:<16}{_told(figures)}")
+            results[f"{size}, {actor.kind}, ms"] = found
         space.close()
     return results
 
@@ -239,6 +318,8 @@ def main() -> None:
     fast.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
     near = parts.add_parser("meaning")
     near.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
+    for alone in ("index", "past"):
+        parts.add_parser(alone).add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
     good = parts.add_parser("quality")
     good.add_argument("path")
     good.add_argument("units", nargs="*", default=["turn", "fact", "session"])
@@ -250,6 +331,10 @@ def main() -> None:
         figures = speed(chosen.sizes)
     elif chosen.part == "meaning":
         figures = meaning(chosen.sizes)
+    elif chosen.part == "index":
+        figures = index(chosen.sizes)
+    elif chosen.part == "past":
+        figures = past(chosen.sizes)
     else:
         name += f", embedder {chosen.embedder}"
         figures = quality(chosen.path, chosen.units, _embedder(chosen.embedder))

@@ -19,7 +19,7 @@ from attrs import frozen
 
 from engram_core.stems import stem
 
-__all__ = ["STOP_WORDS", "Question", "document", "folded", "question", "terms"]
+__all__ = ["STOP_WORDS", "Question", "document", "folded", "forget", "question", "terms"]
 
 _ASKING = """
     a about after again all also am an and any are as at be because been before being both but by
@@ -241,11 +241,19 @@ class _Remembered(dict[str, str]):
         return made
 
 
-_word = _Remembered(lambda word: stem(word[:_LONGEST_TERM]), 32_768).__getitem__
+_words = _Remembered(lambda word: stem(word[:_LONGEST_TERM]), 32_768)
+_word = _words.__getitem__
 """The one term of a plain lower-case ASCII word."""
 
-_chunk = _Remembered(lambda chunk: _terms(chunk, lone_letters=True), 65_536).__getitem__
+_chunks = _Remembered(lambda chunk: _terms(chunk, lone_letters=True), 65_536)
+_chunk = _chunks.__getitem__
 """What is indexed of one run without blanks: its terms, joined by blanks."""
+
+
+def forget() -> None:
+    """Forgets what short runs become, as at the start: for those who measure."""
+    _words.clear()
+    _chunks.clear()
 
 
 def _terms(chunk: str, *, lone_letters: bool) -> str:
