@@ -17,6 +17,10 @@ STALE_BELOW = {
     "fact": 0.35, "preference": 0.35, "skill": 0.35, "person": 0.30, "organization": 0.30, "location": 0.30,
     "event": 0.50,
 }  # fmt: skip
+IMPORTANCE = {
+    "person": 0.60, "organization": 0.55, "preference": 0.55, "goal": 0.55, "project": 0.55, "skill": 0.50,
+    "relationship": 0.50, "contact": 0.50, "location": 0.45, "fact": 0.45, "asset": 0.45, "event": 0.30,
+}  # fmt: skip
 KNOWN = {
     "MemoryCreated", "MemoryEdited", "MemoryAttributesUpdated", "MemoryConfirmed", "MemoryContradicted",
     "MemoryEvidenceAdded", "MemoryImportanceAdjusted", "MemoryVisibilityChanged", "MemoryLifetimeChanged",
@@ -171,3 +175,51 @@ def shown(m: Mapping[str, Any], viewer: str, now: int) -> dict[str, Any]:
         "is_stale": m["confidence"] * 0.5 ** (days / HALF_LIVES[m["kind"]]) < STALE_BELOW.get(m["kind"], 0.40),
         "links": sorted(m["links"]),
     }
+
+
+def states_of(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]] | None:
+    """All memories; None if something happened to one of them that is not read here."""
+    ids = dict.fromkeys(event["stream"] for event in events if event["type"] == "MemoryCreated")
+    states = {id: state_of([event for event in events if event["stream"] == id]) for id in ids}
+    if any(state is None for state in states.values()) or any(event["stream"].startswith("$") for event in events):
+        return None
+    return {id: state for id, state in states.items() if state is not None}
+
+
+def seen(states: Mapping[str, dict[str, Any]], viewer: str) -> dict[str, dict[str, Any]]:
+    """The live memories that somebody may see."""
+    return {id: m for id, m in states.items() if "gone" not in m and may_see(viewer, m["visibility"])}
+
+
+def importance(states: Mapping[str, dict[str, Any]], id: str, viewer: str) -> float:
+    """How much a memory matters, counting what the viewer may see; no dispute is counted here."""
+    visible = seen(states, viewer)
+    m = visible[id]
+    if m["pinned"]:
+        return 1.0
+    if m["user_weight"] is not None:
+        return float(m["user_weight"])
+    edges = sum(target in visible for _, target in m["links"])
+    edges += sum(target == id for other in visible.values() for _, target in other["links"])
+    return min(1.0, IMPORTANCE[m["kind"]] + 0.10 * min(3, len(m["evidence"])) + 0.05 * min(4, edges))
+
+
+def find(states: Mapping[str, dict[str, Any]], viewer: str, **options: Any) -> list[str]:
+    """The ids that a listing shows, for the filters that are read here."""
+    kinds = options.get("kind")
+    wanted = {kinds} if isinstance(kinds, str) else set(kinds or IMPORTANCE)
+    found = [
+        m
+        for m in seen(states, viewer).values()
+        if m["stored"] == "active" and m["kind"] in wanted and set(options.get("tags", ())) <= m["tags"]
+    ]
+    return [m["id"] for m in sorted(found, key=lambda m: (m["created_at"], m["id"]))]
+
+
+def tags(states: Mapping[str, dict[str, Any]], viewer: str) -> dict[str, int]:
+    """How many memories bear each tag."""
+    found: dict[str, int] = {}
+    for m in seen(states, viewer).values():
+        for tag in m["tags"] if m["stored"] == "active" else ():
+            found[tag] = found.get(tag, 0) + 1
+    return found

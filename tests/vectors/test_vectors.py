@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -80,6 +81,31 @@ def test_a_plain_reading_agrees(name: str) -> None:
         for field in set(expected) - {"links", "is_stale", "evidence"}:
             assert alike(expected[field], sorted(answer[field]) if field == "tags" else answer[field]), field
     assert compared or name in {"recall", "times"}
+
+
+@pytest.mark.parametrize("name", ["audience", "kinds"])
+def test_plain_listings_agree(name: str) -> None:
+    """So do listings, counts, tags and importance, for each viewer: what he may not see counts nowhere."""
+    compared: Counter[str] = Counter()
+    for question in raw(name)["questions"]:
+        options, viewer, answer = question.get("options", {}), question["as"], question["answer"]
+        states = plain.states_of(plain.events_of(raw(name), question["after"]))
+        assert states is not None
+        if {"known_at", "valid_at"} & set(question) or set(options) - {"kind", "tags"}:
+            continue
+        match question["ask"]:
+            case "find":
+                assert {"ids": plain.find(states, viewer, **options), "more": False} == answer
+            case "count":
+                assert len(plain.find(states, viewer, **options)) == answer
+            case "tags":
+                assert plain.tags(states, viewer) == answer
+            case "get" if "id" in answer:
+                assert alike(plain.importance(states, answer["id"], viewer), answer["importance"])
+            case _:
+                continue
+        compared[question["ask"]] += 1
+    assert {"find", "count", "tags", "get"} == set(compared)
 
 
 def stores(tmp_path: Path) -> dict[str, Callable[[Clock], EventStore]]:
