@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import time
 import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
+from engram_core import Draft, Fact, InvalidAttributesError, MemorySpace, Session, user
 from tests.shelf import Shelf
+
+Ids = dict[str, str]
 
 MEMORIES = {
     "cpp": "The game engine is written in C++ since 1998",
@@ -237,3 +242,28 @@ def test_no_hard_question_is_slow() -> None:
         started = time.process_time()
         shelf.ask(question)
         assert time.process_time() - started < 0.1, question[:60]
+
+
+@pytest.fixture(scope="module", params=["in memory", "in a file"])
+def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, Ids]]:
+    """A user's session in a space with the same memories."""
+    space = MemorySpace.in_memory()
+    if request.param == "in a file":
+        space = MemorySpace.open(tmp_path_factory.mktemp("hard") / "space.db", durability="normal")
+    with space:
+        ann = space.session(user("ann"))
+        report = ann.remember_many([Draft(Fact(statement=text), similar=False) for text in MEMORIES.values()])
+        yield ann, {str(one.memory_id): name for one, name in zip(report.receipts, MEMORIES, strict=True)}
+
+
+@pytest.mark.parametrize(("question", "expected"), QUESTIONS, ids=range(len(QUESTIONS)))
+def test_the_right_memory_comes_first_through_the_door(
+    door: tuple[Session, Ids], question: str, expected: str | None
+) -> None:
+    """In memory and in a file; as a search it is answered as well, or refused with what is wrong."""
+    hits = door[0].recall(question)
+    assert hits.as_text() or not hits
+    if expected is not None:
+        assert expected == door[1][hits[0].id]
+    with suppress(InvalidAttributesError):
+        door[0].search(question)
