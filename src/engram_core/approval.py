@@ -72,6 +72,7 @@ class Permission(StrEnum):
     DELETE = "delete"
 
 
+_ALL: Final = tuple(Permission)
 _NEVER: Final = frozenset({Permission.DELETE})
 _ASSISTANTS: Final = frozenset(
     {
@@ -163,6 +164,15 @@ class ApprovalPolicy:
     by_kind: Mapping[ActorKind, frozenset[Permission]] = field(factory=dict)
     by_actor: Mapping[Actor, frozenset[Permission]] = field(factory=dict)
 
+    def __attrs_post_init__(self) -> None:
+        problems = [
+            Problem(name, f"must be a mapping of {who.__name__} to frozen sets of Permission; see of()")
+            for name, who, given in (("by_kind", ActorKind, self.by_kind), ("by_actor", Actor, self.by_actor))
+            if not _are_grants(given, who)
+        ]
+        if problems:
+            raise InvalidAttributesError("approval policy", problems)
+
     @classmethod
     def review_all(cls) -> ApprovalPolicy:
         """Whatever others than users ask for waits for a user. The default."""
@@ -189,19 +199,20 @@ class ApprovalPolicy:
         by_kind: dict[ActorKind, frozenset[Permission]] = {}
         by_actor: dict[Actor, frozenset[Permission]] = {}
         problems: list[Problem] = []
+        if not isinstance(grants, Mapping):
+            problem = f"must be a mapping of actors to permissions, not {type(grants).__name__}"
+            raise InvalidAttributesError("approval policy", [Problem("grants", problem)])
         for who, names in grants.items():
-            listed = [names] if isinstance(names, str) else list(names)
-            known = frozenset(Permission(name) for name in listed if name in set(Permission))
+            listed = [names] if isinstance(names, str) else list(names) if _are_several(names) else [names]
+            known = frozenset(Permission(name) for name in listed if name in _ALL)
             problems += [
-                Problem(str(who), f"{name!r} is none of {', '.join(Permission)}")
-                for name in listed
-                if name not in set(Permission)
+                Problem(str(who), f"{name!r} is none of {', '.join(Permission)}") for name in listed if name not in _ALL
             ]
             if known & _NEVER:
                 problems.append(Problem(str(who), "deletion is never automated"))
             if isinstance(who, Actor):
                 by_actor[who] = known
-            elif who in set(ActorKind):
+            elif who in tuple(ActorKind):
                 by_kind[ActorKind(who)] = known
             else:
                 problems.append(Problem(str(who), f"is no actor, and none of {', '.join(ActorKind)}"))
@@ -231,6 +242,17 @@ class ApprovalPolicy:
         if Permission.EDIT_OWN in granted and author == actor:
             missing -= {Permission.EDIT, Permission.UNTAG}
         return not missing
+
+
+def _are_grants(given: object, who: type) -> bool:
+    return isinstance(given, Mapping) and all(
+        isinstance(key, who) and isinstance(names, frozenset) and names <= frozenset(_ALL)
+        for key, names in given.items()
+    )
+
+
+def _are_several(names: object) -> bool:
+    return isinstance(names, Iterable) and not isinstance(names, bytes | type)
 
 
 def _vouched(memory: MemoryState | None) -> bool:

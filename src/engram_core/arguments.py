@@ -20,6 +20,7 @@ __all__ = [
     "Evidence",
     "MemoryRef",
     "Pairs",
+    "check_changes",
     "check_revision",
     "check_type",
     "checked_evidence",
@@ -27,6 +28,7 @@ __all__ = [
     "listed",
     "memory_id",
     "names_memory",
+    "number_of",
     "pairs_of",
     "plain_value",
     "relation_named",
@@ -120,6 +122,11 @@ def pairs_of(given: Any, problems: list[Problem]) -> tuple[tuple[str, str], ...]
     return tuple((system, id) for system, id in items)
 
 
+def number_of(value: Any) -> Any:
+    """A whole number as the log gives it back; what is none stays, and is judged by the rules."""
+    return float(value) if type(value) is int and abs(value) <= 1 else value
+
+
 def uuid_of(id: object) -> str | None:
     """An id as it is written, or None for what is no UUID."""
     try:
@@ -143,6 +150,13 @@ def check_type(given: object, wanted: type, name: str) -> None:
     if not isinstance(given, wanted):
         problem = f"must be {wanted.__name__}, not {type(given).__name__}"
         raise InvalidAttributesError(name, [Problem(name, problem)])
+
+
+def check_changes(given: object) -> None:
+    """Refuses what is no mapping of the names of fields."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        problem = f"must be a mapping of fields to values, not {type(given).__name__}"
+        raise InvalidAttributesError("update", [Problem("changes", problem)])
 
 
 def check_revision(given: object) -> None:

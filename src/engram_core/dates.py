@@ -72,6 +72,9 @@ def _zone(zone: str | tzinfo | None) -> tzinfo:
         return zone
     from zoneinfo import ZoneInfo
 
+    if not isinstance(zone, str):
+        problem = Problem("zone", f"must be a tzinfo or an IANA name, not {type(zone).__name__}")
+        raise InvalidAttributesError("when", [problem])
     if zone == "UTC":  # known even where the system has no database of zones
         return UTC
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from engram_core.arguments import link_of, listed, pairs_of, uuid_of
+from engram_core.arguments import link_of, listed, number_of, pairs_of, uuid_of
 from engram_core.commands import Remember
 from engram_core.core import Request
 from engram_core.errors import InvalidAttributesError, Problem
@@ -87,6 +87,8 @@ def remembering(
     for name, wanted in (("lifetime", Lifetime), ("visibility", Visibility)):
         if name in given and not isinstance(given[name], wanted):
             problems.append(Problem(name, f"must be a {wanted.__name__}, such as {_EXAMPLES[name]}"))
+    if not isinstance(given.get("similar", True), bool):
+        problems.append(Problem("similar", f"must be True or False, not {type(given['similar']).__name__}"))
     validity = given.get("validity")
     if isinstance(validity, Period):
         validity = Validity(validity.start, validity.end)
@@ -112,9 +114,9 @@ def remembering(
         tags=tags,
         links=tuple(link_of(pair) for pair in links),
         evidence=refs,
-        confidence=given.get("confidence"),
+        confidence=number_of(given.get("confidence")),
         pinned=given.get("pinned", False),
-        user_weight=given.get("user_weight"),
+        user_weight=number_of(given.get("user_weight")),
         lifetime=given.get("lifetime", STANDARD),
         visibility=given.get("visibility", SHARED),
         validity=validity,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 __all__ = [
     "CheckpointAhead",
@@ -28,8 +28,22 @@ __all__ = [
 ]
 
 
+_LONGEST: Final = 4_000
+_LONGEST_PROBLEM: Final = 400
+
+
+def _shown(text: str, longest: int) -> str:
+    """A text as an error shows it: what was given may be long or unprintable, and its middle matters least."""
+    if len(text) > longest:
+        head = longest // 3
+        text = f"{text[:head]} … {text[head - longest :]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 class EngramError(Exception):
-    """Root of all errors of this library.
+    """Root of all errors of this library. What a message quotes is cut, and escaped where it cannot be printed.
 
     Attributes:
         code: A stable, machine-readable name of the case.
@@ -42,6 +56,7 @@ class EngramError(Exception):
     retry: ClassVar[bool] = False
 
     def __init__(self, message: str, *, code: str | None = None, hint: str = "", **fields: object) -> None:
+        message = _shown(message, _LONGEST)
         super().__init__(message if not hint else f"{message} ({hint})")
         self.message = message
         self.code = code or type(self).code
@@ -71,8 +86,8 @@ class Problem:
     __slots__ = ("field", "problem")
 
     def __init__(self, field: str, problem: str) -> None:
-        self.field = field
-        self.problem = problem
+        self.field = _shown(field, _LONGEST_PROBLEM)
+        self.problem = _shown(problem, _LONGEST_PROBLEM)
 
     def __repr__(self) -> str:
         return f"Problem({self.field!r}, {self.problem!r})"

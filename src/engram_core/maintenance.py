@@ -14,11 +14,18 @@ from engram_core.candidates import incompatible_preferences, same_things
 from engram_core.commands import Archive, Command, Merge, Supersede
 from engram_core.core import Request
 from engram_core.engine import Engine
-from engram_core.errors import ForbiddenError, NotFoundError, RejectedError, StoreError
+from engram_core.errors import (
+    ForbiddenError,
+    InvalidAttributesError,
+    NotFoundError,
+    Problem,
+    RejectedError,
+    StoreError,
+)
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest
 from engram_core.receipts import Receipt
-from engram_core.values import Actor, EvidenceRef, to_micros
+from engram_core.values import Actor, EvidenceRef, text_problem, to_micros
 from engram_core.verifying import VerifyReport, verify
 from engram_core.vocab import ActorKind, ArchiveReason, EvidenceType, LifetimeKind, ReceiptStatus
 from engram_core.work import Work
@@ -64,6 +71,9 @@ class Maintenance:
     """
 
     def __init__(self, engine: Engine, actor: Actor) -> None:
+        if not isinstance(actor, Actor):
+            problem = Problem("actor", f'must be an actor, such as system("nightly"), not {type(actor).__name__}')
+            raise InvalidAttributesError("maintenance", [problem])
         if actor.kind not in (ActorKind.USER, ActorKind.SYSTEM):
             raise ForbiddenError("only users and the system maintain a space", hint='use system("nightly")')
         self._engine = engine
@@ -73,6 +83,7 @@ class Maintenance:
 
     def expire(self, *, progress: Progress | None = None) -> MaintenanceReport:
         """Archives what has outlived its lifetime, because its author said so when he wrote it."""
+        _check_progress(progress)
         done: list[str] = []
         receipts: list[Receipt] = []
         while page := self._engine.transact(self._expire_some):
@@ -100,6 +111,7 @@ class Maintenance:
 
         Never pinned, permanent, active projects and goals, nor anything recorded less than 14 days ago.
         """
+        _check_progress(progress)
         engine = self._engine
         policy = engine.options.policy
         now = engine.now()
@@ -154,6 +166,7 @@ class Maintenance:
         *,
         each: int = _DRAFTS,
     ) -> MaintenanceReport:
+        _check_progress(progress)
         engine = self._engine
         fresh = self._unasked(list(drafts))
         receipts: list[Receipt] = []
@@ -242,21 +255,38 @@ class Maintenance:
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Builds the read model anew beside the present one, and swaps; reads and writes go on meanwhile."""
+        _check_progress(progress)
         self._engine.read_model.rebuild(progress=progress)
         if self._engine.encoding is not None:
             self._engine.encoding.forget_others()
 
     def verify(self, *, anchor: Anchor | None = None, progress: Progress | None = None) -> VerifyReport:
         """Checks log, hash chain and read model; with an anchor that was kept elsewhere, against that, too."""
+        _check_progress(progress)
+        if anchor is not None and not isinstance(anchor, Anchor):
+            problem = Problem("anchor", f"must be what MemorySpace.anchor() gave, not {type(anchor).__name__}")
+            raise InvalidAttributesError("verify", [problem])
         return verify(self._engine, anchor=anchor, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> None:
         """Copies the live space into a new file, consistent to a commit. Raises: StoreError for stores without one."""
+        _check_path(path)
         copy = getattr(self._engine.store, "backup", None)
         if copy is None:
             raise StoreError("this store has no backup", code="store_no_backup", hint="copy its events instead")
         self._engine.flush()
         copy(path)
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise InvalidAttributesError("maintenance", [Problem("progress", "must be callable")])
+
+
+def _check_path(path: object) -> None:
+    problem = text_problem(str(path), blank=False) if isinstance(path, str | PathLike) else "must be a path"
+    if problem:
+        raise InvalidAttributesError("backup", [Problem("path", problem)])
 
 
 def _named(command: Command) -> list[str]:

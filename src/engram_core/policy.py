@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import Attribute, evolve, field, fields, frozen
 
@@ -22,6 +22,7 @@ __all__ = [
     "RetentionPolicy",
     "ReviewPolicy",
     "number_problem",
+    "whole_problem",
 ]
 
 _UNIT = {"unit": True}
@@ -64,6 +65,15 @@ def number_problem(value: object, *, low: float | None = None, high: float | Non
     if low is not None and high is not None:
         return f"must lie in [{low:g}, {high:g}]"
     return f"must be at least {low:g}" if low is not None else f"must be at most {high:g}"
+
+
+def whole_problem(value: object, *, low: int, high: int | None = None) -> str | None:
+    """What keeps a value from being a whole number within the bounds; a boolean is none."""
+    if isinstance(value, int) and not number_problem(value, low=low, high=high):
+        return None
+    return (
+        f"must be a whole number, {low:,} to {high:,}" if high is not None else f"must be a whole number from {low:,}"
+    )
 
 
 @frozen(kw_only=True)
@@ -257,25 +267,46 @@ def _default_decay() -> dict[str, Decay]:
     }
 
 
-def _over_actors(given: Mapping[str, ActorWeights]) -> dict[str, ActorWeights]:
-    merged = {**_default_actors(), **given}
+_T = TypeVar("_T")
+
+
+def _over(defaults: Mapping[str, _T], given: Any) -> Any:
+    """The defaults with what is given in their place; what is no mapping of texts stays, and is refused later."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        return given
+    merged = {**defaults, **given}
     return {str(key): merged[key] for key in sorted(merged)}
 
 
+def _over_actors(given: Mapping[str, ActorWeights]) -> dict[str, ActorWeights]:
+    return _over(_default_actors(), given)  # type: ignore[no-any-return]
+
+
+def _over_decay(given: Mapping[str, Decay]) -> dict[str, Decay]:
+    return _over(_default_decay(), given)  # type: ignore[no-any-return]
+
+
 def _kinds(given: Iterable[str]) -> frozenset[str]:
-    return frozenset(str(kind) for kind in given)
+    several = isinstance(given, list | tuple | set | frozenset) and all(isinstance(kind, str) for kind in given)
+    return frozenset(str(kind) for kind in given) if several else given  # type: ignore[return-value] # refused later
 
 
-def _foreign(place: str, given: Mapping[str, object], expected: type) -> Iterator[Problem]:
+def _foreign(place: str, given: object, expected: type) -> Iterator[Problem]:
     """A problem for each value that is not of the expected class."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        yield Problem(place, f"must be a mapping of names to {expected.__name__}, not {type(given).__name__}")
+        return
     for key, value in given.items():
         if not isinstance(value, expected):
             yield Problem(place, f"{key!r} must be {expected.__name__}, not {type(value).__name__}")
 
 
-def _over_decay(given: Mapping[str, Decay]) -> dict[str, Decay]:
-    merged = {**_default_decay(), **given}
-    return {str(key): merged[key] for key in sorted(merged)}
+_POLICIES = {
+    "retention": RetentionPolicy,
+    "importance": ImportancePolicy,
+    "review": ReviewPolicy,
+    "recall": RecallPolicy,
+}
 
 
 @frozen(kw_only=True)
@@ -311,9 +342,17 @@ class Policy:
     def __attrs_post_init__(self) -> None:
         kinds = frozenset(ActorKind)
         problems = [
-            *(Problem("actors", f"{key!r} is no kind of actor") for key in self.actors if key not in kinds),
             *_foreign("actors", self.actors, ActorWeights),
             *_foreign("decay", self.decay, Decay),
+        ]
+        if not problems:
+            problems += [Problem("actors", f"{key!r} is no kind of actor") for key in self.actors if key not in kinds]
+        if not isinstance(self.active_exempt, frozenset):
+            problems.append(Problem("active_exempt", "must be a list of names of kinds"))
+        problems += [
+            Problem(name, f"must be {expected.__name__}, not {type(getattr(self, name)).__name__}")
+            for name, expected in _POLICIES.items()
+            if not isinstance(getattr(self, name), expected)
         ]
         _checked("policy", self, problems)
 

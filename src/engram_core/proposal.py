@@ -302,10 +302,17 @@ def check_decision(
     drafts = {draft.number: draft for draft in state.open_drafts()}
     if only is None:
         return tuple(drafts.values())
-    wanted = tuple(dict.fromkeys(only))
+    wanted = _numbers(only)
     if not wanted:
         raise InvalidAttributesError("proposal", [Problem("only", "names no draft; leave it out to mean all")])
     if unknown := [number for number in wanted if number not in drafts]:
         problem = f"{unknown} are not open; open are {sorted(drafts)}"
         raise InvalidAttributesError("proposal", [Problem("only", problem)])
     return tuple(drafts[number] for number in wanted)
+
+
+def _numbers(only: object) -> tuple[int, ...]:
+    given = tuple(only) if isinstance(only, Iterable) and not isinstance(only, type) else (None,)
+    if any(isinstance(number, bool) or not isinstance(number, int) for number in given):
+        raise InvalidAttributesError("proposal", [Problem("only", "must be a list of the numbers of drafts")])
+    return tuple(dict.fromkeys(given))

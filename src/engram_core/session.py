@@ -15,12 +15,12 @@ from engram_core.errors import EngramError, ForbiddenError, InvalidAttributesErr
 from engram_core.exporting import export_subject
 from engram_core.kinds import KindRegistry
 from engram_core.log import Author
-from engram_core.policy import number_problem
+from engram_core.policy import whole_problem
 from engram_core.proposal import Proposal
 from engram_core.quarantine import quarantine
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.recorder import Preview, Recorder
-from engram_core.values import Actor, EvidenceRef, text_problem
+from engram_core.values import Actor, EvidenceRef, checked_flag, text_problem
 from engram_core.verbs import Verbs
 from engram_core.view import View
 
@@ -121,7 +121,7 @@ class Session(Verbs, View):
         """
         if on_error not in ("stop", "skip"):
             raise InvalidAttributesError("remember_many", [Problem("on_error", 'must be "stop" or "skip"')])
-        if problem := number_problem(batch, low=1, high=10_000):
+        if problem := whole_problem(batch, low=1, high=10_000):
             raise InvalidAttributesError("remember_many", [Problem("batch", problem)])
         if progress is not None and not callable(progress):
             raise InvalidAttributesError("remember_many", [Problem("progress", "must be callable")])
@@ -211,6 +211,7 @@ class Session(Verbs, View):
 
         Raises: ForbiddenError; ConflictError when a draft's ground has moved (see `rebase`); NotFoundError.
         """
+        checked_flag(confirm, "confirm", "approve")
         return self._engine.desk.approve(
             self._author, proposal_ref(p), _terms(expected_revision, command_id), only=only, confirm=confirm
         )
@@ -313,12 +314,14 @@ class Session(Verbs, View):
 
         Raises: ForbiddenError for others than users; NotFoundError; IllegalTransitionError if it is erased already.
         """
+        checked_flag(dry_run, "dry_run", "erase")
         return self._engine.erasing.erase(self._author, memory_id(m), because=because, note=note, dry_run=dry_run)
 
     def erase_subject(
         self, m: MemoryRef, /, *, because: str = "requested", note: str = "", dry_run: bool = False
     ) -> ErasureReport:
         """Erases an entity and all that concerns it alone; what concerns others, too, is listed in `shared`."""
+        checked_flag(dry_run, "dry_run", "erase")
         return self._engine.erasing.erase_subject(
             self._author, memory_id(m), because=because, note=note, dry_run=dry_run
         )

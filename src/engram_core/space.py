@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -15,9 +16,9 @@ from engram_core.events import RecordedEvent
 from engram_core.kinds import KINDS
 from engram_core.log import Anchor
 from engram_core.policy import Limits, Policy
-from engram_core.ports import EventStore, SystemClock, uuid7_ids
+from engram_core.ports import EventStore, Projection, Redactor, SystemClock, uuid7_ids
 from engram_core.session import Session
-from engram_core.values import Actor, text_problem
+from engram_core.values import Actor, checked_flag, text_problem
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,7 +57,7 @@ class MemorySpace:
         create: bool = True,
         read_only: bool = False,
         durability: Literal["full", "normal"] = "full",
-        connect: Callable[[str], sqlite3.Connection] | None = None,
+        connect: Callable[..., sqlite3.Connection] | None = None,
         **options: Any,
     ) -> MemorySpace:
         """Opens the space of a SQLite file.
@@ -67,7 +68,8 @@ class MemorySpace:
             read_only: Open for reading alone; writing raises StoreReadOnly.
             durability: "full": what was acknowledged is on the disk; "normal": the last writes may be lost at a power
                 cut, never half-written.
-            connect: Opens connections in the application's own way.
+            connect: Opens connections in the application's own way. Called as `sqlite3.connect` is, with a URI and
+                keywords (uri, timeout, isolation_level, check_same_thread, cached_statements), which it passes on.
             options: See the class.
 
         Raises: StoreError (missing, damaged or foreign file, which is left as it is); InvalidAttributesError.
@@ -75,6 +77,8 @@ class MemorySpace:
         from engram_core.stores.sqlite import SqliteStore
 
         chosen = _options(options)
+        checked_flag(create, "create", "space")
+        checked_flag(read_only, "read_only", "space")
         problems = []
         if problem := _path_problem(path):
             problems.append(Problem("path", problem))
@@ -85,7 +89,12 @@ class MemorySpace:
         if problems:
             raise InvalidAttributesError("space", problems)
         store = SqliteStore(
-            path, create=create, read_only=read_only, durability=durability, connect=connect, clock=chosen.clock
+            path,
+            create=create,
+            read_only=read_only,
+            durability=durability,
+            connect=None if connect is None else partial(_connection, connect),
+            clock=chosen.clock,
         )
         return cls._opened(store, chosen, read_only=read_only)
 
@@ -100,7 +109,7 @@ class MemorySpace:
     @classmethod
     def over(cls, store: EventStore, **options: Any) -> MemorySpace:
         """A space over anybody's `EventStore`, which stays open when the space is closed. Options: see the class."""
-        if not isinstance(store, EventStore):
+        if isinstance(store, type) or not isinstance(store, EventStore):
             raise InvalidAttributesError("space", [Problem("store", "is no EventStore: see engram_core.ports")])
         return cls(store, _options(options), owns_store=False)
 
@@ -125,7 +134,7 @@ class MemorySpace:
             client: The program; kept likewise.
             record: Whether reads are noted (buffered, never in the way of a read).
         """
-        records = record and not self._engine.read_only
+        records = checked_flag(record, "record", "session") and not self._engine.read_only
         return Session(self._engine, actor, session_id=session_id, client=client, record=records)
 
     def maintenance(self, actor: Actor) -> Maintenance:
@@ -199,6 +208,19 @@ def _path_problem(path: object) -> str | None:
     return text_problem(str(path), blank=False)
 
 
+def _connection(connect: Callable[..., sqlite3.Connection], *args: Any, **keywords: Any) -> sqlite3.Connection:
+    """A connection by the application's own function, or an error that names it."""
+    try:
+        found = connect(*args, **keywords)
+    except TypeError as error:
+        problem = f"must take what sqlite3.connect takes: {error}"
+        raise InvalidAttributesError("space", [Problem("connect", problem)]) from error
+    if not all(hasattr(found, name) for name in ("execute", "executemany", "close")):
+        problem = f"must give a connection, not {type(found).__name__}"
+        raise InvalidAttributesError("space", [Problem("connect", problem)])
+    return found
+
+
 def _embedder_problem(embedder: Any) -> str | None:
     """What is wrong with an embedder, by its own word."""
     if embedder is None:
@@ -209,6 +231,12 @@ def _embedder_problem(embedder: Any) -> str | None:
     if isinstance(dimension, bool) or not isinstance(dimension, int) or not 0 < dimension <= _MOST_FIGURES:
         return f"must have a dimension between 1 and {_MOST_FIGURES:,}"
     return None if callable(getattr(embedder, "encode", None)) else "must have encode()"
+
+
+def _is_projection(one: object) -> bool:
+    found = getattr(one, "projection", one)
+    named = isinstance(getattr(found, "name", None), str)
+    return named and isinstance(found, Projection) and not isinstance(found, type)
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -227,10 +255,11 @@ def _options(given: dict[str, Any]) -> Options:
         problems.append(Problem("ids", "must be callable"))
     if problem := _embedder_problem(given.get("embedder")):
         problems.append(Problem("embedder", problem))
+    redactor = given.get("redactor")
+    if redactor is not None and not isinstance(redactor, Redactor):
+        problems.append(Problem("redactor", "must have a name and redact(): see engram_core.Redactor"))
     projections = given.get("projections", ())
-    if not isinstance(projections, list | tuple) or not all(
-        isinstance(getattr(getattr(p, "projection", p), "name", None), str) for p in projections
-    ):
+    if not isinstance(projections, list | tuple) or not all(_is_projection(one) for one in projections):
         problems.append(Problem("projections", "must be a list of projections: see engram_core.Projection"))
     if problems:
         raise InvalidAttributesError("space", problems)

@@ -33,6 +33,7 @@ __all__ = [
     "Visibility",
     "assistant",
     "canonical_id",
+    "checked_flag",
     "checked_instant",
     "ephemeral",
     "from_micros",
@@ -94,6 +95,16 @@ def checked_instant(value: object, name: str, subject: str = "instant") -> datet
         raise InvalidAttributesError(subject, [Problem(name, problem)])
     assert isinstance(value, datetime)
     return value.astimezone(UTC)
+
+
+def checked_flag(value: object, name: str, subject: str) -> bool:
+    """The truth value as it is given; what merely counts as one is refused, since it may be a mistake.
+
+    Raises: InvalidAttributesError that names the argument.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidAttributesError(subject, [Problem(name, f"must be True or False, not {type(value).__name__}")])
 
 
 def to_micros(instant: datetime) -> int:
@@ -265,7 +276,7 @@ class Period:
         self.__attrs_init__(start, end)
 
     def __contains__(self, instant: object) -> bool:
-        return isinstance(instant, datetime) and self.start <= instant < self.end
+        return instant_problem(instant) is None and self.start <= instant < self.end  # type: ignore[operator]
 
 
 # -- provenance and evidence ------------------------------------------------------------------------
@@ -411,11 +422,13 @@ def private() -> Visibility:
 def restricted(*actors: Actor | Iterable[Actor]) -> Visibility:
     """Users and the listed actors may see it."""
     listed: set[Actor] = set()
-    for actor in actors:
-        listed.update([actor] if isinstance(actor, Actor) else actor)
-    if not all(isinstance(actor, Actor) for actor in listed):
-        problem = Problem("actors", 'must be actors, such as assistant("claude")')
-        raise InvalidAttributesError("visibility", [problem])
+    for given in actors:
+        several = isinstance(given, Iterable) and not isinstance(given, type)
+        for actor in given if several else (given,):  # type: ignore[union-attr] # only an actor is no iterable
+            if not isinstance(actor, Actor):
+                problem = f'must be actors, such as assistant("claude"), not {type(actor).__name__}'
+                raise InvalidAttributesError("visibility", [Problem("actors", problem)])
+            listed.add(actor)
     return Visibility(VisibilityKind.RESTRICTED, frozenset(listed))
 
 
@@ -439,7 +452,8 @@ class Validity:
         self.__attrs_init__(valid_from, valid_to)
 
     def holds_at(self, instant: datetime) -> bool:
-        """True when the window contains the instant."""
+        """True when the window contains the instant, which must be aware."""
+        instant = checked_instant(instant, "instant", "validity")
         return (self.valid_from is None or self.valid_from <= instant) and (
             self.valid_to is None or instant < self.valid_to
         )

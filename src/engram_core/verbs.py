@@ -11,11 +11,13 @@ from engram_core.arguments import (
     Evidence,
     MemoryRef,
     Pairs,
+    check_changes,
     check_revision,
     check_type,
     checked_evidence,
     memory_id,
     names_memory,
+    number_of,
     plain_value,
     relation_named,
 )
@@ -132,12 +134,13 @@ class Verbs:
             id: A UUID of one's own, for users, importers and the system.
             on_duplicate: For an exact duplicate: "return" it, "confirm" it, or "create" another all the same.
             similar: Report memories that it may repeat.
-            expected_revision: Takes part in no check here; every write verb has it.
+            expected_revision: Every write verb has it; a new memory has none to compare.
             command_id: A name that makes a retry return the first result.
 
         Returns: A receipt: created, duplicate, or proposed.
         Raises: InvalidAttributesError with every problem; NotFoundError, ConflictError for links; ForbiddenError.
         """
+        check_revision(expected_revision)
         draft = Draft(
             attributes,
             content=content,
@@ -192,6 +195,7 @@ class Verbs:
             changes: New values by field, typed or as JSON holds them.
             attributes: The same by keyword.
         """
+        check_changes(changes)
         wanted = {name: plain_value(value) for name, value in {**(changes or {}), **attributes}.items()}
         return self._one(UpdateAttributes(memory_id(m), wanted), expected_revision, command_id)
 
@@ -337,7 +341,7 @@ class Verbs:
         command_id: str | None = None,
     ) -> Receipt:
         """Sets importance by hand, in [0, 1]; None takes the weight away."""
-        return self._one(AdjustImportance(memory_id(m), user_weight=weight), expected_revision, command_id)
+        return self._one(AdjustImportance(memory_id(m), user_weight=number_of(weight)), expected_revision, command_id)
 
     def set_visibility(
         self,

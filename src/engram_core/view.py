@@ -15,7 +15,7 @@ from engram_core.kinds import Attributes
 from engram_core.proposal import Proposal
 from engram_core.reads.snapshot import Library, Point, Snapshot
 from engram_core.results.memory import Memory
-from engram_core.values import Actor, Period, checked_instant, to_micros
+from engram_core.values import Actor, Period, checked_flag, checked_instant, to_micros
 from engram_core.vocab import ProposalStatus, ReviewReason
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ class View:
 
         Raises: InvalidAttributesError that names each filter that is wrong.
         """
+        checked_flag(descending, "descending", "find")
         with self._snapshot() as snapshot:
             return reads.listing.find(
                 snapshot, self._filters(filters), order=order, descending=descending, limit=limit, after=after

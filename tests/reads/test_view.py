@@ -105,7 +105,8 @@ def test_absent_gone_hidden_and_other_kinds_are_one_answer(d: Desk) -> None:
     for id in asked:
         with pytest.raises(NotFoundError) as caught:
             d.bot.get(id)
-        assert (caught.value.message, caught.value.code) == (f"there is no memory {id}", "not_found")
+        shown = id.encode("unicode_escape").decode()
+        assert (caught.value.message, caught.value.code) == (f"there is no memory {shown}", "not_found")
     with pytest.raises(NotFoundError, match="there is no memory"):
         d.ann.get(person, kind=Fact)
     assert d.ann.get(hidden).content == ""

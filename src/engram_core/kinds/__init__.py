@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engram_core.kinds.fields import Attributes, within
-from engram_core.kinds.registry import Column, KindRegistry, KindSpec
+from engram_core.kinds.registry import KindRegistry
 from engram_core.kinds.relations import (
     RELATIONS,
     RelationRule,
@@ -28,6 +28,7 @@ from engram_core.kinds.schemas import (
     Relationship,
     Skill,
 )
+from engram_core.kinds.specs import Column, KindSpec
 
 __all__ = [
     "KINDS",

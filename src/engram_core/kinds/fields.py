@@ -104,11 +104,11 @@ field_rules: Callable[[type], tuple[FieldRule, ...]] = cache(_rules)
 
 
 def plain(value: object) -> object:
-    """The form of a checked value that JSON can hold; the constructor takes it back."""
+    """The form of a value that JSON can hold; the constructor takes it back, and refuses what has none."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, datetime):
-        return instant_text(value)
+        return value if instant_problem(value) else instant_text(value)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, PartialDate):

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 from attrs import frozen
 
 from engram_core.codec import EventCodec
-from engram_core.errors import CheckpointAhead, ForeignCheckpoint, ProjectionError
+from engram_core.errors import CheckpointAhead, ForeignCheckpoint, InvalidAttributesError, Problem, ProjectionError
 from engram_core.events import RecordedEvent
 from engram_core.ports import Projection
 from engram_core.projections.host import Host
@@ -52,9 +52,21 @@ class Following:
 
 
 def following(projection: Projection, on_error: OnError = "stop") -> Following:
-    """Lets a projection follow the log, so that it cannot veto a write nor slow one down."""
-    if on_error not in {"stop", "park"}:
-        raise ValueError(f"on_error is 'stop' or 'park', not {on_error!r}")
+    """Lets a projection follow the log, so that it cannot veto a write nor slow one down.
+
+    Args:
+        projection: The application's own read model.
+        on_error: What happens when it raises; see `Following`.
+
+    Raises: InvalidAttributesError.
+    """
+    problems = []
+    if not isinstance(projection, Projection):
+        problems.append(Problem("projection", f"is no Projection, but {type(projection).__name__}"))
+    if on_error not in ("stop", "park"):
+        problems.append(Problem("on_error", f'must be "stop" or "park", not {on_error!r}'))
+    if problems:
+        raise InvalidAttributesError("following", problems)
     return Following(projection, on_error)
 
 

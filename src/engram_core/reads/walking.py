@@ -57,13 +57,17 @@ def ways(relation: object, direction: str) -> Ways:
 
     Raises: InvalidAttributesError for a name that is not known.
     """
-    if direction not in {"out", "in", "both"}:
+    if direction not in ("out", "in", "both"):
         problem = Problem("direction", f'{direction!r} is none of "out", "in", "both"')
         raise InvalidAttributesError("neighbours", [problem])
     if relation is None:
         return _named((*Relation, RELATIONSHIP), direction)
-    names: tuple[object, ...] = (relation,) if isinstance(relation, str) else tuple(relation)  # type: ignore[arg-type]
-    return _named(tuple(map(str, names)), direction)
+    if isinstance(relation, str):
+        return _named((str(relation),), direction)
+    if isinstance(relation, Iterable) and not isinstance(relation, bytes | type):
+        return _named(tuple(map(str, relation)), direction)
+    problem = Problem("relation", f"must be a relation or several, not {type(relation).__name__}")
+    raise InvalidAttributesError("neighbours", [problem])
 
 
 @lru_cache(maxsize=256)

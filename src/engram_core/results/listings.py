@@ -7,6 +7,8 @@ from typing import Any, Final, Generic, TypeVar, overload
 
 from attrs import field, frozen
 
+from engram_core.errors import InvalidAttributesError, Problem
+from engram_core.policy import whole_problem
 from engram_core.results.memory import Memory
 
 __all__ = ["Hit", "Hits", "Page", "Scores"]
@@ -92,8 +94,12 @@ class Hits:
         """A block for a prompt: one entry a hit, with kind, id, status and disputes.
 
         Args:
-            max_chars: Characters that it has at most; whole entries that do not fit are left out.
+            max_chars: Characters that it has at most, 0 or more; whole entries that do not fit are left out.
+
+        Raises: InvalidAttributesError.
         """
+        if problem := whole_problem(max_chars, low=0):
+            raise InvalidAttributesError("as_text", [Problem("max_chars", problem)])
         lines: list[str] = []
         used = 0
         for hit in self.items:
