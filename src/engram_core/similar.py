@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from engram_core.state import MemoryState
 from engram_core.vocab import StoredStatus
 from engram_core.work import Work
 
-__all__ = ["Twin", "possible_conflicts", "twin_of"]
+__all__ = ["Twin", "possible_conflicts", "twin_beside", "twin_of"]
 
 _CANDIDATES = 50
 _KEPT = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
@@ -43,10 +43,33 @@ class Twin(NamedTuple):
 def twin_of(work: Work, created: MemoryCreated, now: datetime) -> Twin | None:
     """The exact duplicate of a new memory, a recallable one first; None if there is none."""
     digest = work.fingerprint(created)
-    if digest is None:
-        return None
     best: Twin | None = None
-    options = work.core.options
+    for twin in () if digest is None else _twins(work, digest, now):
+        if twin.recallable:
+            return twin
+        best = best or twin
+    return best
+
+
+def twin_beside(work: Work, memory: MemoryState, since: int, now: datetime) -> str | None:
+    """A recallable exact duplicate of a recallable memory that was not there yet, or not active, at a position."""
+    digest = work.fingerprint_of(memory) if not memory.redacted and _is_recallable(work, memory, now) else None
+    for twin in () if digest is None else _twins(work, digest, now):
+        if twin.recallable and twin.memory_id != memory.id:
+            was = work.tx.execute(_STORED_AT, {"id": twin.memory_id, "since": since}).fetchone()
+            if was is None or was[0] != StoredStatus.ACTIVE:
+                return twin.memory_id
+    return None
+
+
+_STORED_AT = """
+SELECT stored FROM memories WHERE id = :id AND from_position <= :since
+UNION ALL SELECT stored FROM past_memories WHERE id = :id AND from_position <= :since AND to_position > :since
+"""
+
+
+def _twins(work: Work, digest: str, now: datetime) -> Iterator[Twin]:
+    """The memories that say what a digest says, the oldest first."""
     rows = work.tx.execute("SELECT id FROM memories WHERE fingerprint = ? ORDER BY key", (digest,)).fetchall()
     begun = [work.fingerprints[digest]] if digest in work.fingerprints else []
     for id in (*begun, *(id for (id,) in rows)):
@@ -54,12 +77,16 @@ def twin_of(work: Work, created: MemoryCreated, now: datetime) -> Twin | None:
         if state is None or work.fingerprint_of(state) != digest or _is_superseded(work, state, now):
             continue
         stored = state.lifecycle.stored
-        expired = is_expired(state, now, decay_of(state.kind, options.policy, options.kinds))
-        if stored is StoredStatus.ACTIVE and not expired:
-            return Twin(id, recallable=True)
-        if best is None and stored in _KEPT:
-            best = Twin(id, recallable=False, reason="archived" if stored is StoredStatus.ARCHIVED else "expired")
-    return best
+        if _is_recallable(work, state, now):
+            yield Twin(id, recallable=True)
+        elif stored in _KEPT:
+            yield Twin(id, recallable=False, reason="archived" if stored is StoredStatus.ARCHIVED else "expired")
+
+
+def _is_recallable(work: Work, memory: MemoryState, now: datetime) -> bool:
+    options = work.core.options
+    expired = is_expired(memory, now, decay_of(memory.kind, options.policy, options.kinds))
+    return memory.lifecycle.stored is StoredStatus.ACTIVE and not expired and not _is_superseded(work, memory, now)
 
 
 def _is_superseded(work: Work, memory: MemoryState, now: datetime) -> bool:

@@ -33,6 +33,7 @@ from engram_core.kinds.relations import RELATIONS
 from engram_core.log import Author
 from engram_core.proposal import is_proposal_stream
 from engram_core.receipts import Receipt
+from engram_core.similar import twin_beside
 from engram_core.state import Life, MemoryState
 from engram_core.touching import TOUCHES, groups_touched
 from engram_core.values import Link
@@ -88,19 +89,22 @@ class Undoing:
         now = self.writer.now()
         if not redo:
             self._check_unneeded(work, streams, batch_id)
+        begun_again: dict[str, int] = {}
         # Proposals last, so that they are settled at a later position than what they changed.
         for stream, own in sorted(streams.items(), key=lambda item: is_proposal_stream(item[0])):
             changes: Sequence[Change]
             if is_proposal_stream(stream):
                 changes = self._proposal(stream, own, batch_id, redo=redo)
             elif work.is_memory(stream):
-                changes = self._memory(work, own, batch_id, redo=redo)
+                changes = self._memory(work, own, batch_id, begun_again, redo=redo)
             else:
                 continue
             work.take(changes, now)
         for entry in work.decided:
             if isinstance(entry.change.event, MemoryReverted) and _shapes(entry.change.event):
                 _check_shape(work, entry.change.stream, batch_id)
+        for stream, undone_at in begun_again.items():
+            _check_twin(work, stream, undone_at, batch_id)
         if not work.decided:
             return Receipt(status=ReceiptStatus.UNCHANGED, memory_id=events[0].stream)
         memory_id = next((stream for stream in streams if work.is_memory(stream)), None)
@@ -115,8 +119,13 @@ class Undoing:
             raise NotFoundError(f"there is no batch {batch_id}", batch_id=batch_id)
         return events
 
-    def _memory(self, work: Work, own: list[RecordedEvent], batch_id: str, *, redo: bool) -> tuple[Change, ...]:
-        """What sets one memory back to where it was before the batch; or, for redo, before the undo."""
+    def _memory(
+        self, work: Work, own: list[RecordedEvent], batch_id: str, begun_again: dict[str, int], *, redo: bool
+    ) -> tuple[Change, ...]:
+        """What sets one memory back to where it was before the batch; or, for redo, before the undo.
+
+        What begins again is told to `begun_again`, with the position of the undo.
+        """
         stream = own[0].stream
         for event in own:
             if isinstance(event.event, MemoryDeleted | MemoryErased | ErasedPayload):
@@ -148,6 +157,7 @@ class Undoing:
             life = Life(StoredStatus.WITHDRAWN)
             return (Change(stream, MemoryReverted(batch_id, {FieldGroup.LIFECYCLE: life}), stream),)
         if began:
+            begun_again[stream] = turns[-1].position
             groups = frozenset({FieldGroup.LIFECYCLE})
         before = self.writer.log.stream(stream, upto=start - 1) if is_last else history
         earlier = fold((e for e in before if e.version < start), upcast=upcast)
@@ -292,6 +302,20 @@ def _check_shape(work: Work, id: str, batch_id: str) -> None:
         problem = f"{id} and {survivor} would be merged into each other"
     if problem:
         raise ConflictError(problem, hint="undo what came later first", memory_id=id, batch_id=batch_id)
+
+
+def _check_twin(work: Work, id: str, undone_at: int, batch_id: str) -> None:
+    """What was said anew while it was gone is not said twice."""
+    memory = work.state(id)
+    twin = None if memory is None else twin_beside(work, memory, undone_at - 1, work.now)
+    if twin is not None:
+        raise ConflictError(
+            f"{twin} says exactly the same by now",
+            hint="undo or delete that one first",
+            memory_id=id,
+            batch_id=batch_id,
+            other_id=twin,
+        )
 
 
 def _absorbed_again(stream: str, earlier: MemoryState, current: MemoryState) -> list[Change]:

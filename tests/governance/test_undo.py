@@ -312,3 +312,28 @@ def test_undo_reads_no_more_of_a_longer_log() -> None:
         r.ann.undo(b.receipt)
         counts.append((len(read), sum(read)))
     assert counts[0] == counts[1]
+
+
+def test_what_was_said_anew_is_not_redone_beside_it(r: Room) -> None:
+    """A beginning is not put forward again while an exact duplicate stands that came, or came back, since."""
+    first = r.ann.remember(Fact("it rains"))
+    r.ann.undo(first)
+    second = r.ann.remember(Fact("it rains"))
+    assert "created" == second.status
+    with pytest.raises(ConflictError, match="exactly the same") as caught:
+        r.ann.redo(first)
+    assert second.memory_id == caught.value.fields["other_id"]
+    r.ann.undo(second)
+    r.ann.redo(first)
+    with pytest.raises(ConflictError, match="exactly the same"):
+        r.ann.redo(second)
+    forced = r.ann.remember(Fact("it rains"), on_duplicate="create")
+    for _ in range(2):
+        r.ann.undo(forced)
+        r.ann.redo(forced)
+    with r.ann.batch() as b:
+        b.remember(Fact("it pours"))
+        b.remember(Fact("it pours"), on_duplicate="create")
+    r.ann.undo(b.receipt)
+    r.ann.redo(b.receipt)
+    assert 4 == r.ann.count()

@@ -215,7 +215,9 @@ class NaiveSpace(Words):
                 if groups & {"attributes", "tags"} and id not in batch["began"]:
                     m["absorbed"] = deepcopy(before[id]["absorbed"])
             m["updated_at"] = max(m["updated_at"], self.now())
-        if not all(self._fits(id, saved[id]) for id in batch["touched"]):
+        began = batch["began"] if redo else ()
+        fits = all(self._fits(id, saved[id]) for id in batch["touched"])
+        if not fits or any(self._said_anew(self.memories[id], batch["before_undo"]) for id in began):
             self.memories = saved
             raise Refused("ConflictError")
         batch["undone"] = not redo
@@ -226,6 +228,19 @@ class NaiveSpace(Words):
             self.in_effect.discard(number)
         self.batches.append({"turns": (number, redo), "touched": {}})
         return None
+
+    def _said_anew(self, m: Mem, before_undo: dict[str, Mem]) -> bool:
+        """Another one says the same, and was not active beside it when it was undone."""
+        said = self._print(m)
+        if said is None or self.status(m, self.actor) not in ("active", "stale"):
+            return False
+        return any(
+            other["id"] != m["id"]
+            and self._print(other) == said
+            and self.status(other, self.actor) in ("active", "stale")
+            and before_undo.get(other["id"], {}).get("stored") != "active"
+            for other in self.memories.values()
+        )
 
     def _needed(self, id: str, batch: dict[str, Any]) -> bool:
         """Something that came later points to what the batch began."""
