@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from engram_core.testing.zoo._appends import APPENDS
-from engram_core.testing.zoo._projections import BROKEN_PROJECTIONS, BrokenProjection
+from engram_core.testing.zoo._effects import EFFECTS
 from engram_core.testing.zoo._reads import READS
 from engram_core.testing.zoo._records import RECORDS
+from engram_core.testing.zoo._traces import TRACES
 from engram_core.testing.zoo._wholes import WHOLES
-from engram_core.testing.zoo.base import BrokenStore
+from engram_core.testing.zoo.base import BrokenProjection, BrokenStore
 from engram_core.testing.zoo.ledgers import PROJECTIONS
 
 __all__ = [
     "APPENDS",
     "BROKEN_PROJECTIONS",
     "BROKEN_STORES",
+    "EFFECTS",
     "PROJECTIONS",
     "READS",
     "RECORDS",
+    "TRACES",
     "WHOLES",
     "BrokenProjection",
     "BrokenStore",
@@ -27,3 +30,6 @@ __all__ = [
 
 BROKEN_STORES: Mapping[str, BrokenStore] = MappingProxyType({**APPENDS, **RECORDS, **READS, **WHOLES})
 """All broken stores, by name."""
+
+BROKEN_PROJECTIONS: Mapping[str, BrokenProjection] = MappingProxyType({**EFFECTS, **TRACES})
+"""All broken projections, by name."""
