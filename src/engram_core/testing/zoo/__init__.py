@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from engram_core.testing.zoo._appends import APPENDS
 from engram_core.testing.zoo._effects import EFFECTS
+from engram_core.testing.zoo._handles import HANDLES
 from engram_core.testing.zoo._reads import READS
 from engram_core.testing.zoo._records import RECORDS
 from engram_core.testing.zoo._traces import TRACES
@@ -19,6 +20,7 @@ __all__ = [
     "BROKEN_PROJECTIONS",
     "BROKEN_STORES",
     "EFFECTS",
+    "HANDLES",
     "PROJECTIONS",
     "READS",
     "RECORDS",
@@ -28,7 +30,7 @@ __all__ = [
     "BrokenStore",
 ]
 
-BROKEN_STORES: Mapping[str, BrokenStore] = MappingProxyType({**APPENDS, **RECORDS, **READS, **WHOLES})
+BROKEN_STORES: Mapping[str, BrokenStore] = MappingProxyType({**APPENDS, **RECORDS, **READS, **WHOLES, **HANDLES})
 """All broken stores, by name."""
 
 BROKEN_PROJECTIONS: Mapping[str, BrokenProjection] = MappingProxyType({**EFFECTS, **TRACES})

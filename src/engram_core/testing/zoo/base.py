@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from engram_core.ports import EventStore, Projection
-from engram_core.stores.in_memory import InMemoryStore
 from engram_core.testing.zoo.ledgers import VIEWER, Board, ledger_after
 
 __all__ = ["BrokenProjection", "BrokenStore", "breaks", "listed", "listed_projections", "spoils"]
@@ -19,13 +18,21 @@ class BrokenStore:
     Attributes:
         name: Its name in `BROKEN_STORES`.
         obligation: What a store must do, and this one does not.
+        options: What `certify` must know about it besides: how its log is opened again, or shared, or given a clock.
     """
 
-    __slots__ = ("_make", "name", "obligation")
+    __slots__ = ("_make", "name", "obligation", "options")
 
-    def __init__(self, name: str, obligation: str, make: Callable[[], EventStore]) -> None:
+    def __init__(
+        self,
+        name: str,
+        obligation: str,
+        make: Callable[[], EventStore],
+        options: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.name = name
         self.obligation = obligation
+        self.options = options
         self._make = make
 
     def __call__(self) -> EventStore:
@@ -36,23 +43,25 @@ class BrokenStore:
         return f"<broken store {self.name}: breaks '{self.obligation}'>"
 
 
-def breaks(obligation: str) -> Callable[[type[InMemoryStore]], type[InMemoryStore]]:
+def breaks(obligation: str) -> Callable[[type[Any]], type[Any]]:
     """Marks a class as a broken store; its name in the list is the class's, in lower case."""
 
-    def mark(kind: type[InMemoryStore]) -> type[InMemoryStore]:
+    def mark(kind: type[Any]) -> type[Any]:
         kind.__doc__ = f"Breaks: {obligation}."
         return kind
 
     return mark
 
 
-def listed(*kinds: type[InMemoryStore]) -> dict[str, BrokenStore]:
-    """Marked classes by their names."""
+def listed(*kinds: type[Any]) -> dict[str, BrokenStore]:
+    """Marked classes by their names. One may say how its log is opened again or shared, as `certify` asks it."""
     found: dict[str, BrokenStore] = {}
     for kind in kinds:
         name = _name_of(kind)
         obligation = (kind.__doc__ or "").removeprefix("Breaks: ").removesuffix(".")
-        found[name] = BrokenStore(name, obligation, kind)
+        ways = {"make_store_with_clock": "with_clock", "reopen": "reopen", "another": "another"}
+        options = {option: getattr(kind, way) for option, way in ways.items() if hasattr(kind, way)}
+        found[name] = BrokenStore(name, obligation, kind, MappingProxyType(options))
     return found
 
 
