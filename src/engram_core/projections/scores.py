@@ -32,14 +32,17 @@ on_way (key, place) AS (
 place (key, place) AS MATERIALIZED (SELECT key, place FROM on_way WHERE place NOT IN (SELECT key FROM away))"""
 
 # Contradictions and supersessions are no closeness; relationships join their ends, and are none themselves.
-_NEIGHBOURS: Final = """
+_FAR: Final = "('contradicts', 'supersedes')"
+_RELATED: Final = """
 related (one, other) AS MATERIALIZED (
     SELECT s.key, o.key FROM memories r
     JOIN memories s ON s.id = json_extract(r.attributes, '$.subject_id')
     JOIN memories o ON o.id = json_extract(r.attributes, '$.object_id')
-    WHERE r.kind = 'relationship' AND r.stored = 'active' AND (r.expires_at IS NULL OR r.expires_at > :now)),
+    WHERE r.kind = 'relationship' AND r.stored = 'active' AND (r.expires_at IS NULL OR r.expires_at > :now))"""
+
+_NEIGHBOURS: Final = f"""
 joined (one, other) AS (
-    SELECT source, target FROM links WHERE relation NOT IN ('contradicts', 'supersedes')
+    SELECT source, target FROM links WHERE relation NOT IN {_FAR}
     UNION ALL SELECT one, other FROM related),
 placed (one, other) AS MATERIALIZED (
     SELECT coalesce(a.place, j.one), coalesce(b.place, j.other) FROM joined j
@@ -65,16 +68,24 @@ open (one, other) AS MATERIALIZED (
         AND ((r.one = l.source AND r.other = l.target) OR (r.one = l.target AND r.other = l.source)))),
 disputed (key) AS (SELECT one FROM open UNION SELECT other FROM open)"""
 
-# All that is counted, in one pass that leads from memory to memory; every memory counts itself as nothing.
+# All that is counted, in one pass that leads from memory to memory; every memory counts itself as nothing. What was
+# merged is counted where it went; where nothing was, an edge is a neighbour and a link at once.
+_COUNTED: Final = """
+counted (key, near, other, link) AS (
+    SELECT one, other, other, 0 FROM pairs WHERE one <> other
+    UNION ALL SELECT source, NULL, target, 1 FROM links
+    UNION ALL SELECT target, NULL, source, 1 FROM links
+    UNION ALL SELECT key, NULL, key, 0 FROM memories)"""
+_COUNTED_UNMERGED: Final = f"""
+counted (key, near, other, link) AS (
+    SELECT source, iif(relation IN {_FAR} OR source = target, NULL, target), target, 1 FROM links
+    UNION ALL SELECT target, iif(relation IN {_FAR} OR source = target, NULL, source), source, 1 FROM links
+    UNION ALL SELECT one, other, other, 0 FROM related WHERE one <> other
+    UNION ALL SELECT other, one, one, 0 FROM related WHERE one <> other
+    UNION ALL SELECT key, NULL, key, 0 FROM memories)"""
 _STANDING: Final = f"""
-counted (key, other, degree, links, disputed) AS (
-    SELECT one, other, 1, 0, 0 FROM pairs WHERE one <> other
-    UNION ALL SELECT source, target, 0, 1, 0 FROM links
-    UNION ALL SELECT target, source, 0, 1, 0 FROM links
-    UNION ALL SELECT key, key, 0, 0, 1 FROM disputed
-    UNION ALL SELECT key, key, 0, 0, 0 FROM memories),
-standing (key, degree, links, disputed) AS (
-    SELECT key, sum(degree), sum(links), max(disputed) FROM counted
+standing (key, degree, links) AS (
+    SELECT key, count(DISTINCT near), sum(link) FROM counted
     WHERE other NOT IN (SELECT key FROM memories WHERE stored NOT IN {_LIVE}) GROUP BY key)"""
 
 
@@ -89,15 +100,17 @@ used (key, count, last_at) AS MATERIALIZED (
     SELECT key, sum(count * {_faded("last_at", ":access_half_life")}), max(last_at) FROM reads GROUP BY key)"""
 
 
-def score_statement(*, fading: bool, prefix: str = "") -> str:
+def score_statement(*, fading: bool, merged: bool = True, prefix: str = "") -> str:
     """The statement that writes the scores of every memory that is there.
 
     Args:
         fading: Accesses count less as they grow old.
+        merged: Something may have been merged.
         prefix: Of the table that is written.
     """
+    counted = f"{_MERGES}, {_RELATED}, {_NEIGHBOURS}, {_COUNTED}" if merged else f"{_RELATED}, {_COUNTED_UNMERGED}"
     return f"""
-WITH RECURSIVE {_MERGES}, {_NEIGHBOURS}, {_DISPUTES}, {_STANDING}, {_USED_FADING if fading else _USED},
+WITH RECURSIVE {counted}, {_STANDING}, {_DISPUTES}, {_USED_FADING if fading else _USED},
 decays (kind, half_life, base) AS MATERIALIZED (
     SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:decays))
 INSERT INTO {prefix}scores (key, importance, retention, degree, computed_at)
@@ -106,7 +119,7 @@ SELECT m.key,
     ELSE min(1.0, coalesce(d.base, :base)
         + :per_evidence * min(m.evidence_count, :max_evidence)
         + :per_link * min(g.links, :max_links)
-        + CASE WHEN g.disputed THEN :disputed ELSE 0.0 END) END,
+        + iif(m.key IN (SELECT key FROM disputed), :disputed, 0.0)) END,
     :recency * {_faded("coalesce(u.last_at, m.created_at)", "coalesce(d.half_life, :half_life)")}
         + :frequency * min(1.0, ln(1.0 + coalesce(u.count, 0)) / ln(1.0 + :full_frequency))
         + :centrality * min(1.0, g.degree / (:full_centrality * 1.0))
@@ -150,6 +163,8 @@ def recompute_scores(tx: sqlite3.Connection, policy: Policy, kinds: KindRegistry
     """Writes the scores of the whole space as of an instant; gives the number of memories that have some."""
     tx.execute("DELETE FROM scores")
     fading = policy.retention.access_half_life_days is not None
-    tx.execute(score_statement(fading=fading), score_parameters(policy, kinds, now))
+    (merged,) = tx.execute("SELECT EXISTS (SELECT 1 FROM memories WHERE merged_into IS NOT NULL)").fetchone()
+    statement = score_statement(fading=fading, merged=bool(merged))
+    tx.execute(statement, score_parameters(policy, kinds, now))
     written: int = tx.execute("SELECT changes()").fetchone()[0]
     return written
