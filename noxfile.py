@@ -94,5 +94,5 @@ def peers(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """What each operation costs here, beside hand-written SQLite in the same run."""
-    prepare(session)
+    prepare(session, "test")
     session.run("python", "-m", "benchmarks", *session.posargs)

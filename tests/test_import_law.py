@@ -21,7 +21,6 @@ IMPURE_MODULES = frozenset(
 PURE_NAMES = {"uuid": {"UUID"}}
 IMPURE_CALLS = frozenset({"open", "print", "input", "exec", "eval"})
 CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
-CONVERTERS = frozenset({"kinds.registry", "codec"})
 
 
 # -- the list ------------------------------------------------------------------------------------------
@@ -200,10 +199,10 @@ def test_the_lower_floors_are_pure(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", list(PATHS))
-def test_converters_stay_at_the_edge(module: str) -> None:
-    """cattrs appears in the kind registry and the codec alone."""
+def test_no_converter_comes_between(module: str) -> None:
+    """Attributes and payloads are structured by hand, strictly."""
     used = {name.split(".")[0] for _, name, _ in imports(TREES[module], module, is_package=False)}
-    assert not used & {"cattrs", "cattr"} or module in CONVERTERS
+    assert not used & {"cattrs", "cattr"}
 
 
 @pytest.mark.parametrize("module", list(PATHS))

@@ -17,6 +17,7 @@ __all__ = [
     "Appended",
     "AtomicStore",
     "Clock",
+    "ClockedStore",
     "Embedder",
     "EraserStore",
     "EventStore",
@@ -200,6 +201,20 @@ class SqlStore(AtomicStore, Protocol):
         Inside this thread's own `transaction()` it is the writing connection.
         """
         ...
+
+
+@runtime_checkable
+class ClockedStore(EventStore, Protocol):
+    """A store that takes `recorded_at` from a clock that it can be given.
+
+    A space with a clock of its own gives it to its store; one without goes by the clock of its store. A store that
+    is none of these keeps its own time: make it with the clock that the space gets.
+
+    Attributes:
+        clock: What `recorded_at` is read from.
+    """
+
+    clock: Clock
 
 
 @runtime_checkable

@@ -15,8 +15,9 @@ from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.events import RecordedEvent
 from engram_core.kinds import KINDS
 from engram_core.log import Anchor
+from engram_core.outside import CheckedClock, CheckedIds
 from engram_core.policy import Limits, Policy
-from engram_core.ports import EventStore, Projection, Redactor, SystemClock, uuid7_ids
+from engram_core.ports import Clock, ClockedStore, EventStore, Projection, Redactor, SystemClock, uuid7_ids
 from engram_core.session import Session
 from engram_core.values import Actor, checked_flag, text_problem
 
@@ -36,8 +37,8 @@ class MemorySpace:
         approval: Who may change what without asking, an `ApprovalPolicy`; by default everything but a user's waits.
         kinds: The kinds that can be remembered, a `KindRegistry`.
         limits: How much fits where, a `Limits`.
-        clock: Gives `now()`, aware.
-        ids: Called for new ids.
+        clock: Gives `now()`, aware: `recorded_at`, and `occurred_at` where none is given.
+        ids: Called for new ids: a UUID, or text of at most 200 characters that never came before.
         embedder: The application's `Embedder`, if it has one.
         redactor: The application's `Redactor`, if it has one.
         projections: The application's own read models, applied in each commit unless wrapped by `following`.
@@ -108,10 +109,24 @@ class MemorySpace:
 
     @classmethod
     def over(cls, store: EventStore, **options: Any) -> MemorySpace:
-        """A space over anybody's `EventStore`, which stays open when the space is closed. Options: see the class."""
+        """A space over anybody's `EventStore`, which stays open when the space is closed.
+
+        Args:
+            store: The log. If it is a `ClockedStore`, space and store go by one clock: the one given here, else the
+                store's. Any other store keeps its own time; make it with the clock that is given here.
+            options: See the class.
+
+        Raises: InvalidAttributesError for what is no store; StoreError.
+        """
         if isinstance(store, type) or not isinstance(store, EventStore):
             raise InvalidAttributesError("space", [Problem("store", "is no EventStore: see engram_core.ports")])
-        return cls(store, _options(options), owns_store=False)
+        chosen = _options(options)
+        if isinstance(store, ClockedStore) and isinstance(store.clock, Clock):
+            if options.get("clock") is None:
+                chosen = _options({**options, "clock": store.clock})
+            else:
+                store.clock = options["clock"]
+        return cls(store, chosen, owns_store=False)
 
     @classmethod
     def _opened(cls, store: EventStore, options: Options, *, read_only: bool = False) -> MemorySpace:
@@ -233,6 +248,10 @@ def _embedder_problem(embedder: Any) -> str | None:
     return None if callable(getattr(embedder, "encode", None)) else "must have encode()"
 
 
+def _is_known(clock: object) -> bool:
+    return type(clock) in (SystemClock, CheckedClock)
+
+
 def _is_projection(one: object) -> bool:
     found = getattr(one, "projection", one)
     named = isinstance(getattr(found, "name", None), str)
@@ -268,8 +287,8 @@ def _options(given: dict[str, Any]) -> Options:
         approval=given.get("approval", ApprovalPolicy.review_all()),
         kinds=given.get("kinds", KINDS),
         limits=given.get("limits", Limits()),
-        clock=clock or SystemClock(),
-        ids=given.get("ids") or uuid7_ids,
+        clock=SystemClock() if clock is None else clock if _is_known(clock) else CheckedClock(clock),
+        ids=uuid7_ids if given.get("ids") is None else CheckedIds(given["ids"]),
         embedder=given.get("embedder"),
         redactor=given.get("redactor"),
         projections=tuple(projections),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from engram_core.ports import Clock
+from engram_core.ports import Clock, SystemClock
 
 __all__ = ["microseconds", "now_by"]
 
@@ -21,6 +21,6 @@ def microseconds(instant: datetime) -> int:
 
 def now_by(clock: Clock | None) -> Callable[[], int]:
     """How a store reads the present: by the clock given to it, or by the machine's."""
-    if clock is None:
+    if clock is None or type(clock) is SystemClock:
         return lambda: time.time_ns() // 1_000
     return lambda: microseconds(clock.now())

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from engram_core.chain import genesis, plan_append
 from engram_core.errors import StoreError
-from engram_core.ports import Appended, Clock, Recorded, StreamAppend
+from engram_core.ports import Appended, Clock, Recorded, StreamAppend, SystemClock
 from engram_core.stores.clocks import now_by
 from engram_core.stores.pages import bounds
 
@@ -27,7 +27,7 @@ class InMemoryStore:
 
     def __init__(self, *, clock: Clock | None = None, store_id: UUID | None = None) -> None:
         self._id = store_id or uuid4()
-        self._now = now_by(clock)
+        self.clock = clock or SystemClock()
         self._write_lock = threading.Lock()
         self._state_lock = threading.Lock()
         self._writer: int | None = None
@@ -38,6 +38,16 @@ class InMemoryStore:
         self._erased: dict[int, Recorded] = {}
         self._streams: dict[str, list[int]] = {}
         self._positions: dict[str, int] = {}
+
+    @property
+    def clock(self) -> Clock:
+        """What `recorded_at` is read from."""
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._clock = clock
+        self._now = now_by(clock)
 
     @property
     def store_id(self) -> UUID:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from engram_core.chain import check_expected, check_repeats, place_all, plan_append
 from engram_core.errors import ConcurrencyError, StoreCorrupt, StoreError, StoreReadOnly
-from engram_core.ports import Appended, Clock, Recorded, StreamAppend
+from engram_core.ports import Appended, Clock, Recorded, StreamAppend, SystemClock
 from engram_core.stores import sqlite_schema as schema
 from engram_core.stores import wal
 from engram_core.stores.clocks import now_by
@@ -76,7 +76,7 @@ class SqliteStore:
         # Where SQLite puts its side files: beside the file itself, not beside a link to it.
         self._path = Path(realpath(located(path, purpose="store")))
         self._read_only = read_only
-        self._now = now_by(clock)
+        self.clock = clock or SystemClock()
         self._connect: Connect = connect or sqlite3.connect
         self._timeout = busy_timeout
         self._doom: BaseException | None = None
@@ -114,6 +114,16 @@ class SqliteStore:
     def path(self) -> Path:
         """The file."""
         return self._path
+
+    @property
+    def clock(self) -> Clock:
+        """What `recorded_at` is read from."""
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._clock = clock
+        self._now = now_by(clock)
 
     @property
     def store_id(self) -> UUID:

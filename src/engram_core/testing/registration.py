@@ -38,7 +38,8 @@ _OTHERS: Final = {
     "kinds": {"KindRegistry": "kind_registries", "KindSpec": "kind_specs"},
     "policy": {"Limits": "limits", "Policy": "policies"},
     "ports": {
-        "Appended": "stored_events", "AtomicStore": "stores", "Clock": "clocks", "Embedder": "embedders",
+        "Appended": "stored_events", "AtomicStore": "stores", "Clock": "clocks", "ClockedStore": "stores",
+        "Embedder": "embedders",
         "EraserStore": "stores", "EventStore": "stores", "IdSource": "id_sources", "NewEvent": "new_events",
         "Projection": "projections", "Recorded": "rows", "Redactor": "redactors", "SqlStore": "sql_stores",
         "StreamAppend": "appends",
