@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -12,10 +12,12 @@ from engram_core.decider import Context
 from engram_core.errors import ForbiddenError, InvalidAttributesError, Problem
 from engram_core.events import MemoryCreated
 from engram_core.identity import normal_tag
+from engram_core.kinds import KindSpec
 from engram_core.policy import Limits, number_problem
 from engram_core.values import ALWAYS, DateLike, EvidenceRef, PartialDate, Validity, Visibility, text_problem
 
 __all__ = [
+    "attribute_problems",
     "check_evidence",
     "check_visibility",
     "checked_creation",
@@ -24,6 +26,8 @@ __all__ = [
     "checked_text",
     "default_validity",
 ]
+
+_USUAL = (Limits().statement, Limits().text, Limits().aliases)
 
 
 def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
@@ -36,6 +40,7 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
     title = _title(command.title, limits, problems)
     if problem := text_problem(command.content, at_most=limits.content):
         problems.append(Problem("content", problem))
+    problems += attribute_problems(ctx.kinds.spec(command.kind), command.attributes, limits)
     tags = _tags(command.tags, limits, problems)
     links = tuple(dict.fromkeys(command.links))
     _count("links", links, limits.links, problems)
@@ -66,7 +71,7 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
         content=command.content,
         tags=tags,
         links=links,
-        evidence=command.evidence,
+        evidence=_once(command.evidence),
         confidence=prior if command.confidence is None else float(command.confidence),
         pinned=command.pinned,
         user_weight=None if command.user_weight is None else float(command.user_weight),
@@ -78,6 +83,30 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
         redactions=command.redactions,
         redactor=command.redactor,
     )
+
+
+def attribute_problems(spec: KindSpec, given: Mapping[str, Any], limits: Limits) -> list[Problem]:
+    """What of some attributes exceeds the limits of a space; those that every constructor knows are checked already.
+
+    Args:
+        spec: Of the kind.
+        given: Attributes as JSON holds them; what is absent is not judged.
+        limits: Of the space.
+    """
+    if (limits.statement, limits.text, limits.aliases) == _USUAL:
+        return []
+    problems: list[Problem] = []
+    for rule in spec.rules:
+        value = given.get(rule.name)
+        if rule.sort == "text" and value is not None:
+            most = limits.statement if rule.is_required else limits.text
+            if problem := text_problem(value, at_most=most):
+                problems.append(Problem(rule.name, problem))
+        elif rule.sort == "texts" and value:
+            _count(rule.name, tuple(value), limits.aliases, problems)
+            wrong = [found for text in value if (found := text_problem(text, at_most=limits.statement))]
+            problems += [Problem(rule.name, found) for found in wrong[:1]]
+    return problems
 
 
 def check_visibility(visibility: Visibility, ctx: Context) -> None:
@@ -195,6 +224,14 @@ def _evidence(evidence: tuple[EvidenceRef, ...], limits: Limits, problems: list[
             problems.append(Problem("evidence", problem))
         if ref.note is not None and (problem := text_problem(ref.note, at_most=limits.note)):
             problems.append(Problem("evidence", f"note {problem}"))
+
+
+def _once(evidence: Iterable[EvidenceRef]) -> tuple[EvidenceRef, ...]:
+    """Each reference once, whatever its note."""
+    first: dict[tuple[str, str], EvidenceRef] = {}
+    for ref in evidence:
+        first.setdefault((ref.type, ref.value), ref)
+    return tuple(first.values())
 
 
 def _external_ids(ids: tuple[tuple[str, str], ...], limits: Limits, problems: list[Problem]) -> None:

@@ -490,3 +490,8 @@ class RecordedEvent(NamedTuple):
     session_id: str | None = None
     client: str | None = None
     link: bytes | None = None
+
+    @property
+    def event_id(self) -> str:
+        """The `id`, under its name in the envelope."""
+        return self.id

@@ -260,7 +260,7 @@ class Maintenance:
         if self._engine.encoding is not None:
             self._engine.encoding.forget_others()
 
-    def verify(self, *, anchor: Anchor | None = None, progress: Progress | None = None) -> VerifyReport:
+    def verify(self, anchor: Anchor | None = None, *, progress: Progress | None = None) -> VerifyReport:
         """Checks log, hash chain and read model; with an anchor that was kept elsewhere, against that, too."""
         _check_progress(progress)
         if anchor is not None and not isinstance(anchor, Anchor):

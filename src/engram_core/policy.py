@@ -372,6 +372,8 @@ class Limits:
 
     Attributes (characters): title, content, statement (required texts of attributes), text (other texts of
         attributes), tag, evidence, note, source_ref, query.
+        The constructors of the kinds know no space: what exceeds the defaults of statement, text and aliases they
+        refuse, so that a space may lower these three, and not raise them.
     Attributes (counts): tags, aliases (and other lists of attributes), links, evidences, external_ids,
         restricted_actors, drafts, depth (of a traversal), reached (memories of a traversal), listing.
     """

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
+from attrs import evolve as replaced
+
 from engram_core.arguments import Evidence, MemoryRef, check_revision, memory_id
 from engram_core.core import Request, Result, Terms
 from engram_core.drafts import Draft
@@ -97,7 +99,11 @@ class Session(Verbs, View):
         return str(self._engine.options.ids())
 
     def _run(self, requests: Sequence[Request], command_id: str | None, *, answer: int = 0) -> Receipt:
-        return self._engine.submit(self._author, requests, command_id=command_id).receipts[answer]
+        result = self._engine.submit(self._author, requests, command_id=command_id)
+        receipt = result.receipts[answer]
+        if len(requests) == 1 or receipt.proposal_id is not None:
+            return receipt
+        return replaced(receipt, events=tuple(recorded.event for recorded in result.events))
 
     def remember_many(
         self,

@@ -216,9 +216,9 @@ class Verbs:
     def link(
         self,
         source: MemoryRef,
+        /,
         relation: Relation | str,
         target: MemoryRef,
-        /,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -230,9 +230,9 @@ class Verbs:
     def ensure_link(
         self,
         source: MemoryRef,
+        /,
         relation: Relation | str,
         target: MemoryRef,
-        /,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -244,9 +244,9 @@ class Verbs:
     def unlink(
         self,
         source: MemoryRef,
+        /,
         relation: Relation | str,
         target: MemoryRef,
-        /,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -260,8 +260,8 @@ class Verbs:
     def add_evidence(
         self,
         m: MemoryRef,
-        evidence: EvidenceRef,
         /,
+        evidence: EvidenceRef,
         *,
         corroborates: bool = False,
         expected_revision: int | None = None,
@@ -334,8 +334,8 @@ class Verbs:
     def weigh(
         self,
         m: MemoryRef,
-        weight: float | None,
         /,
+        weight: float | None,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -346,8 +346,8 @@ class Verbs:
     def set_visibility(
         self,
         m: MemoryRef,
-        visibility: Visibility,
         /,
+        visibility: Visibility,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -359,8 +359,8 @@ class Verbs:
     def set_lifetime(
         self,
         m: MemoryRef,
-        lifetime: Lifetime,
         /,
+        lifetime: Lifetime,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
@@ -389,8 +389,8 @@ class Verbs:
     def supersede(
         self,
         old: MemoryRef,
-        new: Any,
         /,
+        new: Any,
         *,
         effective_at: datetime | None = None,
         expected_revision: int | None = None,

@@ -249,7 +249,7 @@ class View:
         with self._snapshot() as snapshot:
             return reads.changes.timeline(snapshot, span, limit=limit, after=after)
 
-    def diff(self, other: View, /) -> Diff:
+    def diff(self, other: View) -> Diff:
         """What another view of the same actor believes that this one does not, or does otherwise; and why."""
         if not isinstance(other, View):
             raise InvalidAttributesError("diff", [Problem("other", f"must be a View, not {type(other).__name__}")])
@@ -282,7 +282,7 @@ class View:
 
     # -- questions ----------------------------------------------------------------------------------
 
-    def recall(self, query: str, /, *, limit: int = 10, **filters: Any) -> Hits:
+    def recall(self, query: str, *, limit: int = 10, **filters: Any) -> Hits:
         """The memories that answer a question, best first.
 
         Args:
@@ -302,7 +302,7 @@ class View:
             self._on_read([hit.id for hit in hits])
         return hits
 
-    def search(self, text: str, /, *, limit: int = 10) -> Hits:
+    def search(self, text: str, *, limit: int = 10) -> Hits:
         """The memories that a line of the query language asks for.
 
         Args:
@@ -350,7 +350,7 @@ class View:
             holds = checked_instant(valid_at, "valid_at", "as_of")
         return self._moved(now, known, holds)
 
-    def at(self, now: datetime, /) -> View:
+    def at(self, now: datetime) -> View:
         """What is known, as it stands at another instant: status, decay and figures are derived for then."""
         instant = checked_instant(now, "now", "at")
         known = self._library.log.head() if self._known is None else self._known

@@ -88,7 +88,7 @@ def get(space: NaiveSpace, viewer: str, id: str) -> dict[str, Any]:
         "content": m["content"],
         "tags": sorted(all_tags(m)),
         "links": sorted(links),
-        "evidence": m["evidence"],
+        "evidence": [e for n, e in enumerate(m["evidence"]) if e[:2] not in [o[:2] for o in m["evidence"][:n]]],
         "confidence": m["confidence"],
         "last_confirmed_at": m["confirmed_at"],
         "pinned": m["pinned"],
@@ -120,7 +120,9 @@ def importance(space: NaiveSpace, viewer: str, m: Mem, *, disputed: bool) -> flo
         return float(m["user_weight"])
     edges = sum(space.shows(viewer, t) for _, t in m["links"])
     edges += sum(t == m["id"] for o in space.memories.values() if space.shows(viewer, o["id"]) for _, t in o["links"])
-    score = BASE[m["kind"]] + 0.10 * min(3, len(m["evidence"])) + 0.05 * min(4, edges) + 0.15 * disputed
+    score = (
+        BASE[m["kind"]] + 0.10 * min(3, len({e[:2] for e in m["evidence"]})) + 0.05 * min(4, edges) + 0.15 * disputed
+    )
     return float(min(1.0, score))
 
 

@@ -10,6 +10,20 @@ from tests.machines.naive_base import GONE, GROUPS, Mem, NaiveBase, includes, vi
 from tests.machines.naive_kinds import ACYCLIC, EMITS, ENTITIES, LABELS, SINGLE, SYMMETRIC, TARGETS, problem_of, window
 
 
+def once(evidence: Sequence[Any]) -> list[Any]:
+    """Each reference once, the first time that it is given."""
+    return [
+        e for place, e in enumerate(evidence) if (e.type, e.value) not in [(o.type, o.value) for o in evidence[:place]]
+    ]
+
+
+def start_of(new: tuple[Any, Any], old: tuple[Any, Any], instants: Sequence[datetime]) -> datetime:
+    """From when on one stands for another, unless somebody says so: the first of these that lies in both windows."""
+    wanted = [at for at in (new[0], *instants) if at is not None]
+    fitting = [at for at in wanted if (old[0] is None or at > old[0]) and (new[1] is None or at < new[1])]
+    return [*fitting, *wanted][0]
+
+
 class Words(NaiveBase):
     """Every verb answers (status, memory id)."""
 
@@ -58,7 +72,7 @@ class Words(NaiveBase):
             "id": id, "kind": kind, "attributes": raw, "title": title and title.strip(), "content": content,
             "tags": list(dict.fromkeys(tag.strip().casefold() for tag in tags)),
             "links": {}, "resolved": {}, "distinct": set(),
-            "evidence": [(e.type.value, e.value, e.note) for e in evidence],
+            "evidence": [(e.type.value, e.value, e.note) for e in once(evidence)],
             "confidence": 0.95 if confidence is None else float(confidence), "confirmed_at": None, "confirmed_by": {},
             "disputes": set(), "user_confirmed": 0, "disputed": 0, "doubted": False,
             "pinned": pinned, "user_weight": user_weight, "stored": "active", "because": None, "superseded": [],
@@ -78,7 +92,7 @@ class Words(NaiveBase):
             if relation == "supersedes":
                 superseding.append(self.memories[target])
         for old in superseding:
-            start = m["validity"][0] or at
+            start = start_of(m["validity"], old["validity"], [at])
             no |= self._may_follow(m, old, start)
             m["validity"] = (start, m["validity"][1])
         if taken:
@@ -236,19 +250,20 @@ class Words(NaiveBase):
         m = self._find(id)
         self._end(self._legal(m))
         now, fresh = at or self.now(), False
-        if evidence is not None:
-            fresh = (evidence.type.value, evidence.value) not in [e[:2] for e in m["evidence"]]
-            m["evidence"].append((evidence.type.value, evidence.value, evidence.note))
-            self._touch(m, "evidence", at=at)
         last = m["confirmed_by"].get(self.actor)
         lately = last is not None and now - last < timedelta(hours=24)
+        if evidence is not None:
+            fresh = (evidence.type.value, evidence.value) not in [e[:2] for e in m["evidence"]]
         if fresh or not lately or m["disputed"] > m["user_confirmed"]:
+            if evidence is not None:
+                m["evidence"].append((evidence.type.value, evidence.value, evidence.note))
+                self._touch(m, "evidence", at=at)
             m["confidence"] += (1 - m["confidence"]) * 0.90
             m["confirmed_at"] = max(m["confirmed_at"] or m["created_at"], now)
             m["confirmed_by"][self.actor] = max(last or now, now)
             m["user_confirmed"], m["doubted"] = next(self._ticks), False
             return self._touch(m, "confidence", at=at)
-        return ("unchanged" if evidence is None else "changed"), m["id"]
+        return "unchanged", m["id"]
 
     def contradict(self, id: str, *, by: str | None = None, evidence: Any = None) -> tuple[str, str]:
         m = self._find(id)
@@ -316,7 +331,7 @@ class Words(NaiveBase):
         if any(by == new["id"] for by, _ in old["superseded"]):
             self._end(no)
             return "unchanged", named
-        start = at or new["validity"][0] or self.now()
+        start = at or start_of(new["validity"], old["validity"], [self.now(), new["created_at"]])
         no |= self._may_follow(new, old, start)
         if self.leads(old["id"], new["id"], "supersedes"):
             no.add("ConflictError")

@@ -125,11 +125,12 @@ def test_a_second_confirmation_within_a_day_changes_nothing(by: Actor) -> None:
 
 
 def test_new_evidence_makes_it_count_at_once() -> None:
-    """Evidence that is known already does not; it adds provenance alone."""
+    """Evidence that is known already does not."""
     once = told(0.60).when(Confirm("a", QUOTE), by=BOT)
     once.when(Confirm("a", PAGE), by=BOT, at=HOUR).then(MemoryEvidenceAdded(PAGE), MemoryConfirmed(0.4, 0.9, False))
     noted = EvidenceRef("quote", "Look up.", "again")
-    once.when(Confirm("a", noted), by=BOT, at=HOUR).then(MemoryEvidenceAdded(noted))
+    once.when(Confirm("a", noted), by=BOT, at=HOUR).then_nothing()
+    once.when(Confirm("a", noted), by=BOT, at=DAY).then(MemoryEvidenceAdded(noted), MemoryConfirmed(0.4, 0.9, False))
 
 
 def test_a_user_may_answer_a_dispute_at_once() -> None:

@@ -234,7 +234,7 @@ class Rows:
             [s.ref.type, s.ref.value, s.ref.note, None if s.actor is None else str(s.actor), to_micros(s.at)]
             for s in state.evidence
         ]
-        return _json(listed), len(listed)
+        return _json(listed), len({(type, value) for type, value, *_ in listed})
 
     def _confidence(self, state: MemoryState) -> tuple[Any, ...]:
         belief = state.confidence

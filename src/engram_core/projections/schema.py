@@ -21,7 +21,7 @@ __all__ = [
     "table_statements",
 ]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 MEMORY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("key", "INTEGER"),

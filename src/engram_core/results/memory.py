@@ -165,8 +165,11 @@ class Memory(Generic[T_co]):
 
     @property
     def evidence(self) -> tuple[EvidenceRef, ...]:
-        """What supports it, oldest first."""
-        return tuple(EvidenceRef(item[0], item[1], item[2]) for item in json.loads(self._row[_AT["evidence"]]))
+        """What supports it, oldest first, each reference once; `why` says who gave it, and how often."""
+        listed: dict[tuple[str, str], EvidenceRef] = {}
+        for type, value, note, *_ in json.loads(self._row[_AT["evidence"]]):
+            listed.setdefault((type, value), EvidenceRef(type, value, note))
+        return tuple(listed.values())
 
     @property
     def source(self) -> Provenance:

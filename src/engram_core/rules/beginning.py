@@ -11,7 +11,7 @@ from engram_core.drafting import checked_creation
 from engram_core.errors import ConflictError, ForbiddenError
 from engram_core.known import Known
 from engram_core.rules.edges import checked_edge
-from engram_core.rules.joining import audience_conflict, superseded_from
+from engram_core.rules.joining import audience_conflict, effective_start, superseded_from
 from engram_core.values import Link, Validity
 from engram_core.vocab import ActorKind, Relation
 
@@ -37,7 +37,7 @@ def remember(command: Remember, known: Known, ctx: Context) -> tuple[Change, ...
         if link.relation is Relation.SUPERSEDES:
             if not includes(command.visibility, target.visibility):
                 raise audience_conflict(command.memory_id, target.id)
-            start = created.validity.valid_from or ctx.occurred_at
+            start = effective_start(created.validity, target.validity, (ctx.occurred_at,))
             superseded.append(superseded_from(target, command.memory_id, start))
             if created.validity.valid_from is None:
                 created = replaced(created, validity=Validity(start, created.validity.valid_to))

@@ -57,11 +57,11 @@ def confirm(command: Confirm, memory: MemoryState, ctx: Context) -> tuple[Change
         _check_support(command.evidence, memory, ctx)
         fresh = not _is_known(command.evidence, memory)
         changes += one(memory, MemoryEvidenceAdded(command.evidence))
-    if fresh or not _repeats(memory, ctx):
-        weight = ctx.policy.weights(ctx.actor.kind).confirm
-        vouched = ctx.actor.is_user or (fresh and ctx.actor.kind is not ActorKind.ASSISTANT)
-        changes += one(memory, MemoryConfirmed(weight, cap_of(ctx), vouched))
-    return tuple(changes)
+    if not fresh and _repeats(memory, ctx):
+        return ()
+    weight = ctx.policy.weights(ctx.actor.kind).confirm
+    vouched = ctx.actor.is_user or (fresh and ctx.actor.kind is not ActorKind.ASSISTANT)
+    return (*changes, *one(memory, MemoryConfirmed(weight, cap_of(ctx), vouched)))
 
 
 def _repeats(memory: MemoryState, ctx: Context) -> bool:

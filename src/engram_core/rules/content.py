@@ -15,7 +15,7 @@ from engram_core.commands import (
     UpdateAttributes,
 )
 from engram_core.decider import Context
-from engram_core.drafting import check_visibility, checked_note, checked_tags, checked_text
+from engram_core.drafting import attribute_problems, check_visibility, checked_note, checked_tags, checked_text
 from engram_core.errors import IllegalTransitionError, InvalidAttributesError, Problem
 from engram_core.events import (
     MemoryArchived,
@@ -60,6 +60,8 @@ def update(command: UpdateAttributes, memory: MemoryState, ctx: Context) -> Memo
     changes = {key: after.get(key) for key in (*before, *after) if before.get(key) != after.get(key)}
     if not changes:
         return None
+    if problems := attribute_problems(ctx.kinds.spec(memory.kind), changes, ctx.limits):
+        raise InvalidAttributesError(memory.kind, problems)
     cap = None
     if not ctx.actor.is_user:
         prior = ctx.policy.weights(ctx.actor.kind).prior

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from engram_core.audience import includes
@@ -29,7 +29,7 @@ from engram_core.state import MemoryState
 from engram_core.values import Link, Validity
 from engram_core.vocab import Relation, StoredStatus
 
-__all__ = ["audience_conflict", "merge", "supersede", "superseded_from", "unmerge"]
+__all__ = ["audience_conflict", "effective_start", "merge", "supersede", "superseded_from", "unmerge"]
 
 
 def supersede(command: Supersede, old: MemoryState, known: Known, ctx: Context) -> tuple[Change, ...]:
@@ -43,7 +43,9 @@ def supersede(command: Supersede, old: MemoryState, known: Known, ctx: Context) 
         raise audience_conflict(new.id, old.id)
     if known.reaches(old.id, new.id, Relation.SUPERSEDES):
         raise ConflictError(f"{old.id} supersedes {new.id} already, by some steps", memory_id=old.id)
-    start = command.effective_at or new.validity.valid_from or ctx.occurred_at
+    start = command.effective_at or effective_start(
+        new.validity, old.validity, (ctx.occurred_at, new.origin.created_at)
+    )
     changes: list[Change] = []
     if Link(Relation.SUPERSEDES, old.id) not in new.edges.links:
         changes += one(new, MemoryLinked(Relation.SUPERSEDES, old.id))
@@ -53,6 +55,23 @@ def supersede(command: Supersede, old: MemoryState, known: Known, ctx: Context) 
     if new.validity.valid_from is None:
         changes += one(new, MemoryValidityChanged(Validity(start, new.validity.valid_to)))
     return (*changes, superseded_from(old, new.id, start))
+
+
+def effective_start(new: Validity, old: Validity, instants: Sequence[datetime]) -> datetime:
+    """From when on one memory stands for another where nobody says so.
+
+    It is the new one's beginning; where the old one began no earlier, or the new one is over by then, the first of
+    some instants that fits both windows.
+
+    Args:
+        new, old: When the two are true.
+        instants: Others to choose from, such as now.
+    """
+    wanted: tuple[datetime, ...] = (*(() if new.valid_from is None else (new.valid_from,)), *instants)
+    for start in wanted:
+        if (old.valid_from is None or old.valid_from < start) and (new.valid_to is None or start < new.valid_to):
+            return start
+    return wanted[0]
 
 
 def superseded_from(old: MemoryState, by: str, start: datetime) -> Change:
