@@ -16,15 +16,17 @@ from engram_core.testing import BROKEN_PROJECTIONS, PROJECTIONS, ProjectionContr
 from engram_core.testing.contracts.ground import Ground
 from engram_core.testing.stories import (
     ERASED_WORDS,
+    GONE_WORDS,
     HIDDEN_WORDS,
     lives_with_secrets,
     turned_private,
     with_erasure,
+    with_what_is_gone,
     without,
 )
 from engram_core.testing.zoo.ledgers import VIEWER, Board, Ledger, ledger_after
 
-HIDDEN = {"test_hidden_memories_change_nothing", "test_hidden_text_is_not_shown"}
+HIDDEN = {"test_hidden_memories_change_nothing", "test_hidden_text_is_not_shown", "test_what_is_gone_is_not_shown"}
 
 
 class TestLedger(ProjectionContract, unittest.TestCase):
@@ -119,6 +121,14 @@ def test_the_hidden_words_were_there() -> None:
     assert list(range(1, len(positions) + 1)) == positions
     assert 3 == sum(isinstance(event.event, MemoryCreated) for commit in bare for event in commit)
     assert list(HIDDEN_WORDS) == [word for word in HIDDEN_WORDS if word in repr(turned_private(VIEWER))]
+
+
+def test_what_is_gone_was_there() -> None:
+    """The words of deleted and withdrawn memories are told, and both sorts of going are."""
+    story = with_what_is_gone()
+    assert list(GONE_WORDS) == [word for word in GONE_WORDS if word in repr(story.told)]
+    types = [event.type for commit in story.told for event in commit]
+    assert ("MemoryDeleted" in types, types.count("MemoryReverted")) == (True, 3)
 
 
 class Dated(Ledger):

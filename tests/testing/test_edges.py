@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unittest
 from datetime import date
 
@@ -102,6 +103,13 @@ def test_watching_names_who_looks() -> None:
     assert [f"{__name__} calls date.today"] == seen
     date.today()
     assert 1 == len(seen)
+
+
+def test_a_message_is_no_look_at_the_clock() -> None:
+    """What is logged is dated by the logging, and decides nothing."""
+    with watching() as seen:
+        logging.getLogger("engram_core.nobody").warning("it happened")
+    assert [] == seen
 
 
 def test_a_call_tells_itself() -> None:

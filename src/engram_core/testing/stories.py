@@ -44,6 +44,9 @@ ERASED_WORDS: Final = ("xyloquartz", "vortexplum", "quillhamster", "jazzfjord", 
 HIDDEN_WORDS: Final = ("zephyrmarrow", "kumquatdwarf", "brinkyodel")
 """Words that the viewer may not read: in a private memory, in one restricted to others, in a draft of somebody."""
 
+GONE_WORDS: Final = ("fjordwaxwing", "gymkhanabolt")
+"""Words that only users may look back on: in a deleted memory, and in one whose creation was undone."""
+
 
 class Story(NamedTuple):
     """A history.
@@ -283,6 +286,26 @@ def turned_private(viewer: Actor) -> Story:
         ann.undo(hidden)
         ann.redo(hidden)
         return teller.space.position, (one, two, three)
+
+    return _told(tell)
+
+
+@cache
+def with_what_is_gone() -> Story:
+    """A history in which one memory was deleted, and the creation of another undone, put forward and undone again."""
+
+    def tell(teller: _Teller) -> tuple[int, tuple[str, ...]]:
+        ann, new = teller.ann, teller.new
+        first, second = GONE_WORDS
+        new(Person(full_name="Alice Ng"))
+        one = new(Fact(f"It says {first}."), content=first, tags=(first,))
+        ann.edit(one, title=first)
+        ann.delete(one)
+        begun = ann.remember(Fact(f"A slip: {second}."), tags=(second,), similar=False)
+        ann.undo(begun)
+        ann.redo(begun)
+        ann.undo(begun)
+        return teller.space.position, (one, str(begun.memory_id))
 
     return _told(tell)
 

@@ -18,6 +18,9 @@ _CALLS: Final = frozenset(
     }
 )  # fmt: skip
 
+# Hypothesis measures the garbage collector, whenever that runs; a message in a log file is dated, and decides nothing.
+_OTHERS: Final = frozenset({"hypothesis", "logging"})
+
 
 @contextmanager
 def watching() -> Iterator[list[str]]:
@@ -27,7 +30,7 @@ def watching() -> Iterator[list[str]]:
     def called(frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call" and argument.__name__ in _CALLS:
             caller = str(frame.f_globals.get("__name__"))
-            if not caller.startswith("hypothesis."):  # which measures the garbage collector, whenever that runs
+            if caller.partition(".")[0] not in _OTHERS:
                 seen.append(f"{caller} calls {argument.__qualname__}")
 
     before = sys.getprofile()

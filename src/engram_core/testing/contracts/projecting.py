@@ -23,6 +23,7 @@ from engram_core.testing.clocks import FrozenClock, SequentialIds
 from engram_core.testing.contracts.ground import Ground, rows_of
 from engram_core.testing.stories import (
     ERASED_WORDS,
+    GONE_WORDS,
     HIDDEN_WORDS,
     Commit,
     Story,
@@ -30,6 +31,7 @@ from engram_core.testing.stories import (
     lives_with_secrets,
     turned_private,
     with_erasure,
+    with_what_is_gone,
     without,
 )
 from engram_core.values import Actor, user
@@ -258,6 +260,14 @@ class ProjectionContract(_Case):
         story = _own(turned_private(self.viewer))
         text = repr(self.read(self.ground().take_all(story.told))).casefold()
         self.assertEqual([], [word for word in (*HIDDEN_WORDS, *story.hidden_ids) if word.casefold() in text])
+
+    def test_what_is_gone_is_not_shown(self) -> None:
+        """It shows its viewer no word and no id of what was deleted, or of a creation that was undone."""
+        self.secretive()
+        story = _own(with_what_is_gone())
+        for page in (1, len(story.told)):
+            text = repr(self.read(self.ground().take_all(story.told, page=page))).casefold()
+            self.assertEqual([], [word for word in (*GONE_WORDS, *story.hidden_ids) if word.casefold() in text])
 
     # -- what the tests are made of
 

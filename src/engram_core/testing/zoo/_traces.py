@@ -190,6 +190,12 @@ class KeepsShowing(Board):
         pass
 
 
+@spoils("it shows nothing that was deleted, or whose creation was undone", "what_is_gone_is_not_shown")
+class ShowsWhatIsGone(Board):
+    def keep(self, tx: sqlite3.Connection, id: str, *, gone: bool) -> None:
+        pass
+
+
 @spoils("restrictions are for those whom they list", "hidden_memories_change_nothing")
 class TakesRestrictedForShared(Board):
     def may_show(self, visibility: Visibility) -> bool:
@@ -240,6 +246,7 @@ TRACES = listed_projections(
     KeepsFiguresOfErased,
     SeesHidden,
     KeepsShowing,
+    ShowsWhatIsGone,
     TakesRestrictedForShared,
     CountsHidden,
     ShowsPositions,

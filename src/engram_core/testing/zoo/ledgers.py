@@ -13,7 +13,7 @@ from engram_core.audience import may_see
 from engram_core.events import RecordedEvent
 from engram_core.ports import Projection
 from engram_core.values import Visibility, assistant
-from engram_core.vocab import FieldGroup
+from engram_core.vocab import FieldGroup, StoredStatus
 
 __all__ = ["PROJECTIONS", "VIEWER", "Board", "Ledger", "entries", "ledger_after"]
 
@@ -90,7 +90,9 @@ class Board:
 
     def setup(self, tx: sqlite3.Connection) -> None:
         """Creates its table."""
-        tx.execute("CREATE TABLE board (id TEXT PRIMARY KEY, kind TEXT, words TEXT, shown INTEGER) WITHOUT ROWID")
+        tx.execute(
+            "CREATE TABLE board (id TEXT PRIMARY KEY, kind TEXT, words TEXT, shown INTEGER, gone INTEGER) WITHOUT ROWID"
+        )
 
     def teardown(self, tx: sqlite3.Connection) -> None:
         """Drops its table."""
@@ -104,11 +106,17 @@ class Board:
                 case ev.MemoryCreated():
                     words = " ".join(entries(event))
                     row = (recorded.stream, event.kind, words, self.may_show(event.visibility))
-                    tx.execute("INSERT INTO board VALUES (?, ?, ?, ?)", row)
+                    tx.execute("INSERT INTO board VALUES (?, ?, ?, ?, 0)", row)
                 case ev.MemoryVisibilityChanged():
                     self.show(tx, recorded.stream, event.visibility)
-                case ev.MemoryReverted() if FieldGroup.VISIBILITY in event.restored:
-                    self.show(tx, recorded.stream, event.restored[FieldGroup.VISIBILITY])
+                case ev.MemoryReverted():
+                    if FieldGroup.VISIBILITY in event.restored:
+                        self.show(tx, recorded.stream, event.restored[FieldGroup.VISIBILITY])
+                    if FieldGroup.LIFECYCLE in event.restored:
+                        stored = event.restored[FieldGroup.LIFECYCLE].stored
+                        self.keep(tx, recorded.stream, gone=stored is StoredStatus.WITHDRAWN)
+                case ev.MemoryDeleted():
+                    self.keep(tx, recorded.stream, gone=True)
                 case ev.MemoryErased():
                     tx.execute("DELETE FROM board WHERE id = ?", (recorded.stream,))
                 case _:
@@ -122,10 +130,14 @@ class Board:
         """Shows a memory from now on, or no longer."""
         tx.execute("UPDATE board SET shown = ? WHERE id = ?", (self.may_show(visibility), id))
 
+    def keep(self, tx: sqlite3.Connection, id: str, *, gone: bool) -> None:
+        """Keeps a memory, or takes it out of sight."""
+        tx.execute("UPDATE board SET gone = ? WHERE id = ?", (gone, id))
+
     @staticmethod
     def shown(tx: sqlite3.Connection) -> list[Any]:
         """What the viewer reads."""
-        return tx.execute("SELECT id, kind, words FROM board WHERE shown ORDER BY id").fetchall()
+        return tx.execute("SELECT id, kind, words FROM board WHERE shown AND NOT gone ORDER BY id").fetchall()
 
 
 def ledger_after(events: Sequence[RecordedEvent]) -> dict[str, list[Any]]:
