@@ -58,6 +58,9 @@ class KindRegistry:
         if problems:
             raise InvalidAttributesError("kind registry", problems)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return KindRegistry, (self.specs,)
+
     def __repr__(self) -> str:
         return f"KindRegistry({', '.join(self.kinds)})"
 

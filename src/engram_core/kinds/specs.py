@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.kinds.fields import Attributes, FieldRule, field_rules
@@ -124,11 +124,20 @@ class KindSpec:
     def _required_names(self) -> frozenset[str]:
         return frozenset(rule.name for rule in _rules(self.attributes) if rule.is_required)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        given = {part.name: getattr(self, part.name) for part in fields(KindSpec) if part.init}
+        return _again, ({name: dict(v) if isinstance(v, Mapping) else v for name, v in given.items()},)
+
     def __attrs_post_init__(self) -> None:
         problems = [Problem(*problem) for problem in _misshapen(self)]
         problems = problems or [Problem(*problem) for problem in _misfits(self)]
         if problems:
             raise InvalidAttributesError(f"kind {self.kind!r}", problems)
+
+
+def _again(given: dict[str, Any]) -> KindSpec:
+    """A spec that comes out of a pickle or a copy."""
+    return KindSpec(**given)
 
 
 def _rules(attributes: object) -> tuple[FieldRule, ...]:

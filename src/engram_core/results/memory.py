@@ -304,7 +304,7 @@ class Memory(Generic[T_co]):
         return hash((self.id, self.revision))
 
     def __repr__(self) -> str:
-        marks = "".join(f" {flag}" for flag in sorted(self.flags))
+        marks = "".join(f" {flag}" for flag in sorted(self.flags - {self.status.value}))
         return f"<Memory {self.kind} {self.id} {self.display_title!r} {self.status}{marks}>"
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -313,11 +313,19 @@ class Memory(Generic[T_co]):
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self._row, self._lens, self.flags.disputed, self.flags.undermined)
+
     def __copy__(self) -> Memory[T_co]:
         return self
 
     def __deepcopy__(self, memo: object) -> Memory[T_co]:
         return self
+
+
+def _again(row: tuple[Any, ...], lens: Lens, disputed: bool, undermined: bool) -> Memory[Any]:
+    """A memory that comes out of a pickle."""
+    return Memory(row, lens, disputed=disputed, undermined=undermined)
 
 
 _NONE: Final = Flags()
