@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram_core.approval import ApprovalPolicy
-from engram_core.errors import ConflictError, EngramError, IllegalTransitionError, RejectedError
+from engram_core.errors import ConflictError, EngramError, ForbiddenError, IllegalTransitionError, RejectedError
 from engram_core.kinds import Contact, Episode, Fact, Location, Person, Relationship
 from engram_core.values import EvidenceRef, assistant, private, restricted
 from tests.governance.acts import ACTS, world
@@ -315,3 +315,16 @@ def test_unmerging_is_the_inverse_of_merging(names_of_acts: list[str], people: l
     r.ann.unmerge(w[people[1]])
     assert before == (everything(r.ann), everything(r.bot))
     assert r.nightly.verify().ok
+
+
+def test_whoever_does_not_see_the_survivor_asks_a_user(r: Room) -> None:
+    """He sees that his memory was merged, and neither into what nor a way back of his own."""
+    survivor, source = r.ann.remember(Person("Ann A")), r.ann.remember(Person("Ben B"))
+    r.ann.merge(survivor, source)
+    r.ann.set_visibility(survivor, private())
+    with pytest.raises(ForbiddenError, match="ask a user") as caught:
+        r.bot.unmerge(source)
+    assert str(survivor.memory_id) not in f"{caught.value}{caught.value.fields}"
+    assert "archived" == r.bot.get(source).status
+    assert "changed" == r.ann.unmerge(source).status
+    assert "active" == r.bot.get(source).status
