@@ -25,6 +25,7 @@ from engram_core.errors import (
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest
 from engram_core.receipts import Receipt
+from engram_core.shapes import ill_shapes
 from engram_core.values import Actor, EvidenceRef, text_problem, to_micros
 from engram_core.verifying import VerifyReport, verify
 from engram_core.vocab import ActorKind, ArchiveReason, EvidenceType, LifetimeKind, ReceiptStatus
@@ -237,7 +238,11 @@ class Maintenance:
     # -- what is looked at --------------------------------------------------------------------------
 
     def report(self) -> dict[str, list[Any]]:
-        """The review queue by reason: dangling edges, contacts without owner, what expires soon or went stale …"""
+        """The review queue by reason: dangling edges, contacts without owner, what expires soon or went stale …
+
+        Under "second_edge" and "circle" stand edges that ought not to be together (`IllShape`): each was allowed to
+        somebody from whom the others were hidden.
+        """
         from engram_core.session import Session
 
         view = Session(self._engine, self._author.actor, record=False)
@@ -249,7 +254,9 @@ class Maintenance:
                 found.setdefault(str(row.reason), []).append(row)
             after = page.next
             if after is None:
-                return found
+                break
+        with self._engine.host.reading() as tx:
+            return {**found, **ill_shapes(tx)}
 
     # -- the host's own -----------------------------------------------------------------------------
 

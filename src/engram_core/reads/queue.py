@@ -247,20 +247,21 @@ def _dangling(snapshot: Snapshot) -> Iterator[_Case]:
     sql = snapshot.sql
     # What is gone has an index of its own, and is little: begin there, not at every edge.
     rows = snapshot.all(
-        "SELECT l.source, l.relation, n.id, n.stored FROM memories n CROSS JOIN links l ON l.target = n.key"
+        "SELECT l.source, m.id, l.relation, n.id, n.stored FROM memories n CROSS JOIN links l ON l.target = n.key"
         " CROSS JOIN memories m ON m.key = l.source"
         " WHERE n.stored NOT IN ('active', 'archived') AND n.merged_into IS NULL"
         f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.traced('n')}"
     )
     if snapshot.sees_all:
         rows += snapshot.all(
-            "SELECT d.source, d.relation, d.target_id, 'missing' FROM dangling d"
+            "SELECT d.source, m.id, d.relation, d.target_id, 'missing' FROM dangling d"
             f" CROSS JOIN memories m ON m.key = d.source WHERE m.stored = 'active' AND {sql.shown('m')}"
             " AND (:known IS NULL OR d.from_position <= :known)"
         )
-    for source, relation, target, why in rows:
+    for key, source, relation, target, reason in rows:
         shown = target if snapshot.sees_all else None
-        yield _Case(source, shown, None, {"relation": relation, "target": shown, "why": why})
+        edge = {"source": source, "relation": relation, "target": shown, "reason": reason}
+        yield _Case(key, shown, None, edge)
 
 
 def _ownerless(snapshot: Snapshot) -> Iterator[_Case]:

@@ -125,7 +125,7 @@ def _entry(hit: Hit) -> str:
 
 def _said(memory: Memory[Any]) -> str:
     """Title and content in one line."""
-    title, content = memory.display_title, " ".join(memory.content.split())
+    title, content = " ".join(memory.display_title.split()), " ".join(memory.content.split())
     if len(content) > _FEW:
         content = content[: _FEW - 1] + "…"
     return content if content.startswith(title) else f"{title}: {content}" if content else title
