@@ -2,11 +2,12 @@
 
     python -m checks.mutation --sample 400 --seed 1      # so many mutants, picked by chance
     python -m checks.mutation --only confidence legality # all mutants of some modules
-    python -m checks.mutation --sample 50 --children 4   # in four processes at once
+    python -m checks.mutation --children 4               # in four processes at once
 
-It works in a copy of the project, in `build/mutation/`, and needs mutmut (see the dependency group `mutation`). The
-tests that a mutant is shown are those that call its function. Survivors are printed with their change; the status is 1
-when fewer than 90 % of the mutants were noticed.
+mutmut (see the dependency group `mutation`) makes the mutants, in a copy of the project in `build/mutation/`. Each is
+shown to the tests of its own module in a process of its own, which imports the library anew, so that what happens at
+import is mutated, too; what they do not notice is shown to more tests of these floors. Survivors are printed with their
+change; the status is 1 when fewer than 90 % of the mutants were noticed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from checks.floors import ROOT, files_of
 
@@ -29,33 +30,28 @@ WORKPLACE = ROOT / "build" / "mutation"
 LEAST = 0.90
 
 _COPIED = ("src", "tests", "docs", "examples", "README.md", "pyproject.toml")
-_TESTS = (
-    "memory",
+_OWN = {
+    "decider": ["test_state.py"],
+    "differing": ["test_proposal.py"],
+    "events": ["test_events.py"],
+    "folding": ["test_state.py"],
+    "known": ["memory"],
+    "receipts": ["test_memory.py"],
+    "touching": ["test_state.py", "test_legality.py"],
+    "vocab": ["test_values.py"],
+}
+_WIDE = (
     "kinds",
-    "test_analysis.py",
-    "test_approval.py",
-    "test_audience.py",
-    "test_confidence.py",
-    "test_conflicts.py",
+    "memory",
     "test_drafting.py",
-    "test_errors.py",
     "test_golden_events.py",
-    "test_identity.py",
     "test_legality.py",
-    "test_lifecycle.py",
     "test_memory.py",
-    "test_moments.py",
-    "test_policy.py",
     "test_proposal.py",
-    "test_retention.py",
+    "test_rarely.py",
     "test_state.py",
-    "test_stems.py",
-    "test_values.py",
+    "test_wire.py",
 )
-_OUTCOMES = {0: "survived", 1: "killed", 3: "killed", 5: "untested", 33: "untested", 34: "skipped", 36: "timeout"}
-"""What the exit code of a mutant's tests means; any other, such as that of a signal, is a crash or a timeout."""
-
-_NOTICED = {"killed", "timeout", "crashed"}
 
 _GENERATE = """
 from mutmut.__main__ import copy_also_copy_files, copy_src_dir, create_mutants, setup_source_paths
@@ -67,6 +63,33 @@ setup_source_paths()
 create_mutants(1)
 """
 
+# The parent imports what every child needs, but nothing of the library.
+_SERVE = """
+import os, resource, sys
+import attrs, cattrs, hypothesis, pytest, hypothesis.strategies
+from hypothesis import HealthCheck, Phase, settings
+for line in sys.stdin:
+    name, *tests = line.split()
+    pid = os.fork()
+    if pid == 0:
+        os.environ["MUTANT_UNDER_TEST"] = name
+        resource.setrlimit(resource.RLIMIT_CPU, (150, 151))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
+        settings.register_profile(
+            "mutation", deadline=None, database=None, derandomize=True, max_examples=40,
+            phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
+        )
+        os._exit(pytest.main([
+            "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation", "--tb=no",
+            "--deselect=tests/test_policy.py::test_every_constant_is_read_from_the_policy",
+            "--deselect=tests/test_events.py::test_matches_over_the_unions_are_exhaustive",
+            *tests,
+        ]))
+    _, status = os.waitpid(pid, 0)
+    print(os.waitstatus_to_exitcode(status), file=sys.__stdout__, flush=True)
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the mutants that were asked for; gives the exit status."""
@@ -76,18 +99,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--children", type=int, default=1, help="how many processes (1)")
     parser.add_argument("--only", nargs="*", default=(), help="modules, such as kinds.fields")
     options = parser.parse_args(arguments)
-    _prepare()
-    subprocess.run([sys.executable, "-c", _GENERATE], cwd=WORKPLACE, check=True, stdout=subprocess.DEVNULL)
-    names = sorted(_outcomes())
+    names = _generated()
     if options.only:
         names = [name for name in names if _module(name) in options.only]
     if options.sample and options.sample < len(names):
         names = sorted(random.Random(options.seed).sample(names, options.sample))
-    return _judge(_run(names, options.children))
+    print(f"{len(names)} mutants", flush=True)
+    outcomes = _run([("", name) for name in ("own", "wide")], options.children, probe=True)
+    if set(outcomes.values()) != {"survived"}:
+        print("the tests fail without a mutant", file=sys.stderr)
+        return 2
+    outcomes = _run([(name, "own") for name in names], options.children)
+    unnoticed = [name for name, outcome in outcomes.items() if outcome == "survived"]
+    print(f"{len(unnoticed)} unnoticed by the tests of their modules", flush=True)
+    outcomes |= _run([(name, "wide") for name in unnoticed], options.children)
+    return _judge(outcomes)
 
 
-def _prepare() -> None:
-    """Copies the project as it stands."""
+def _generated() -> list[str]:
+    """Copies the project as it stands, makes the mutants, and gives their names."""
     shutil.rmtree(WORKPLACE, ignore_errors=True)
     WORKPLACE.mkdir(parents=True)
     for name in _COPIED:
@@ -99,51 +129,75 @@ def _prepare() -> None:
     settings = {
         "source_paths": ["src"],
         "only_mutate": [path.as_posix() for path in files_of(range(4))],
-        "pytest_add_cli_args": ["-p", "no:cacheprovider", "--hypothesis-seed=0"],
-        "pytest_add_cli_args_test_selection": [f"tests/{name}" for name in _TESTS],
         "also_copy": ["README.md", "docs", "examples"],
     }
     lines = [f"{name} =\n    " + "\n    ".join(values) for name, values in settings.items()]
     (WORKPLACE / "setup.cfg").write_text("[mutmut]\n" + "\n".join(lines) + "\n", "utf-8")
-
-
-def _outcomes() -> dict[str, int | None]:
-    """The exit code of each mutant's tests, None where they have not run."""
-    found: dict[str, int | None] = {}
-    for path in sorted((WORKPLACE / "mutants").rglob("*.py.meta")):
+    subprocess.run([sys.executable, "-c", _GENERATE], cwd=WORKPLACE, check=True, stdout=subprocess.DEVNULL)
+    found: set[str] = set()
+    for path in (WORKPLACE / "mutants").rglob("*.py.meta"):
         found.update(json.loads(path.read_text("utf-8"))["exit_code_by_key"])
-    return found
+    return sorted(found)
 
 
-def _run(names: Sequence[str], children: int) -> dict[str, str]:
-    """What became of the named mutants."""
-    print(f"{len(names)} mutants", flush=True)
-    command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(children), *names]
-    with (WORKPLACE / "run.txt").open("w", encoding="utf-8") as log:
-        subprocess.run(command, cwd=WORKPLACE, check=True, stdout=log, stderr=log, env={**os.environ, "CI": "1"})
-    codes = _outcomes()
-    return {name: _outcome(codes[name]) for name in names}
+def _run(wanted: Sequence[tuple[str, str]], children: int, *, probe: bool = False) -> dict[str, str]:
+    """What became of mutants that were shown to the tests of their own modules, or to more."""
+    servers = [_server() for _ in range(children)]
+    outcomes: dict[str, str] = {}
+    for begin in range(0, len(wanted), children):
+        running = list(zip(wanted[begin : begin + children], servers, strict=False))
+        for (name, scope), server in running:
+            assert server.stdin is not None
+            tests = _own("values") if probe and scope == "own" else _own(_module(name)) if scope == "own" else _WIDE
+            server.stdin.write(" ".join([name or "none", *(f"tests/{test}" for test in tests)]) + "\n")
+            server.stdin.flush()
+        for (name, scope), server in running:
+            assert server.stdout is not None
+            outcomes[name or scope] = _outcome(int(server.stdout.readline()))
+    for server in servers:
+        server.communicate()
+    return outcomes
 
 
-def _outcome(code: int | None) -> str:
-    return "not run" if code is None else _OUTCOMES.get(code, "crashed")
+def _server() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _SERVE],
+        cwd=WORKPLACE / "mutants",
+        env={**os.environ, "PYTHONPATH": "src"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _own(module: str) -> Sequence[str]:
+    """The tests of a module."""
+    first, _, last = module.rpartition(".")
+    if module in _OWN:
+        return _OWN[module]
+    return {"kinds": ["kinds"], "rules": ["memory"]}.get(first or last, [f"test_{last}.py"])
+
+
+def _outcome(code: int) -> str:
+    return "survived" if code == 0 else "killed" if code > 0 else "timeout"
 
 
 def _judge(outcomes: dict[str, str]) -> int:
     """Prints rates by module and the changes that nobody noticed."""
-    noticed = Counter(
-        _module(name) for name, outcome in outcomes.items() if outcome in {"killed", "timeout", "crashed"}
-    )
+    noticed = Counter(_module(name) for name, outcome in outcomes.items() if outcome != "survived")
     every = Counter(map(_module, outcomes))
-    for name, outcome in outcomes.items():
-        if outcome in {"survived", "untested", "not run"}:
-            print(f"\n{name}: {outcome}\n{_change(name)}")
+    for name in _survivors(outcomes):
+        print(f"\n{name}\n{_change(name)}")
     print(f"\n{'module':<24} noticed  of")
     for module, count in sorted(every.items()):
         print(f"{module:<24} {noticed[module]:>7} {count:>3}")
     share = sum(noticed.values()) / max(1, len(outcomes))
     print(f"\n{dict(Counter(outcomes.values()))}: {share:.1%} noticed")
     return 0 if share >= LEAST else 1
+
+
+def _survivors(outcomes: dict[str, str]) -> Iterable[str]:
+    return (name for name, outcome in sorted(outcomes.items()) if outcome == "survived")
 
 
 def _module(name: str) -> str:

@@ -319,8 +319,8 @@ def _pieces(run: str) -> list[str]:
     words: list[str] = []
     for piece in _JOINERS.split(run):
         if piece.isascii() and not piece.islower() and not piece.isupper():
-            words.extend(_HUMPS.findall(piece))
-        elif piece:
+            words.extend(_HUMPS.findall(piece))  # none for the nothing before or after a joiner
+        else:
             words.append(piece)
     if len(words) > 1:
         words.insert(0, "".join(words))

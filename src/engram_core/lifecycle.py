@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from engram_core.confidence import effective, goes_stale_at
 from engram_core.kinds import KindRegistry
@@ -58,6 +59,8 @@ def expires_at(memory: MemoryState, decay: Decay) -> datetime | None:
                 return None
         case LifetimeKind.PERMANENT | LifetimeKind.STANDARD:
             return None
+        case _:
+            assert_never(memory.lifetime.kind)
 
 
 def is_expired(memory: MemoryState, now: datetime, decay: Decay) -> bool:

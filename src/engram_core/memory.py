@@ -55,8 +55,7 @@ def memory_decider(kinds: KindRegistry) -> Decider[Command, Known]:
 
     def evolved(known: Known, recorded: RecordedEvent) -> Known:
         state = evolve(known.memories.get(recorded.stream), recorded, upcast=kinds.upcast)
-        if state is None:
-            return known
+        assert state is not None  # any event begins a memory, if it is the first that is known of it
         return replaced(
             known, memories={**known.memories, recorded.stream: state}, taken=known.taken | {recorded.stream}
         )
