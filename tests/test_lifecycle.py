@@ -10,6 +10,7 @@ from attrs import evolve as replaced
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram_core import MemorySpace, user
 from engram_core.commands import Confirm
 from engram_core.events import (
     Event,
@@ -23,7 +24,7 @@ from engram_core.lifecycle import decay_of, effective_confidence, expires_at, is
 from engram_core.packs.outcomes import OUTCOMES
 from engram_core.policy import Decay, Policy
 from engram_core.state import Life, MemoryState
-from engram_core.testing import Scenario, memory_created, strategies
+from engram_core.testing import FrozenClock, Scenario, memory_created, strategies
 from engram_core.testing.scenario import START
 from engram_core.values import Lifetime, ephemeral, permanent, standard, until
 from engram_core.vocab import ArchiveReason, FieldGroup, Status, StoredStatus
@@ -216,3 +217,29 @@ def test_projects_go_stale_although_they_are_never_pruned() -> None:
     """Decay asks for confirmation anew."""
     project = state(of=Project(name="Moon", status="active"))
     assert Status.STALE == seen(project, LATER)
+
+
+# -- the instant and the status ------------------------------------------------------------------------
+
+
+@given(st.floats(0, 1), st.timedeltas(timedelta(days=-3_000), timedelta(days=3_000)))
+def test_a_memory_is_stale_from_the_instant_on_that_is_stored(confidence: float, age: timedelta) -> None:
+    """Also where it began too low: then from its beginning, and no view of an earlier now calls it stale."""
+    memory = state(confidence=confidence)
+    since = stale_at(memory, decay(memory))
+    for now in {START + age, *(since + step for step in (-TICK, timedelta(0), TICK) if since is not None)}:
+        assert (since is not None and since <= now) == (seen(memory, now) is Status.STALE)
+
+
+def test_every_reader_agrees_about_a_memory_that_began_too_low() -> None:
+    """The read model, the flags and the pure function give one answer, before and after it began."""
+    clock = FrozenClock(START)
+    with MemorySpace.in_memory(clock=clock) as space:
+        ann = space.session(user("ann"))
+        low = ann.remember(Fact("maybe"), confidence=0.1)
+        for now, expected in ((START - DAY, Status.ACTIVE), (START, Status.STALE), (LATER, Status.STALE)):
+            view = ann.at(now)
+            read = view.get(low)
+            assert (expected, expected is Status.STALE) == (read.status, read.flags.stale)
+            assert [low.memory_id] == [memory.id for memory in view.find(status=expected)]
+            assert expected is seen(state(confidence=0.1), now)

@@ -31,14 +31,17 @@ def decay_of(kind: str, policy: Policy, kinds: KindRegistry) -> Decay:
 
 def effective_confidence(memory: MemoryState, now: datetime, decay: Decay) -> float:
     """Stored confidence as it has faded by now, in [0, 1]."""
-    since = memory.confidence.last_confirmed_at or memory.origin.created_at
-    return effective(memory.confidence.confidence, since, now, decay.half_life_days)
+    return effective(memory.confidence.confidence, _since(memory), now, decay.half_life_days)
+
+
+def _since(memory: MemoryState) -> datetime:
+    """When it began to fade; until then nothing is stale, however low its confidence."""
+    return memory.confidence.last_confirmed_at or memory.origin.created_at
 
 
 def stale_at(memory: MemoryState, decay: Decay) -> datetime | None:
     """The first instant at which effective confidence lies strictly below the kind's threshold."""
-    since = memory.confidence.last_confirmed_at or memory.origin.created_at
-    return goes_stale_at(memory.confidence.confidence, since, decay.half_life_days, decay.stale_below)
+    return goes_stale_at(memory.confidence.confidence, _since(memory), decay.half_life_days, decay.stale_below)
 
 
 def expires_at(memory: MemoryState, decay: Decay) -> datetime | None:
@@ -89,6 +92,6 @@ def status(memory: MemoryState, now: datetime, decay: Decay, *, superseded: bool
         return Status.SUPERSEDED
     if is_expired(memory, now, decay):
         return Status.EXPIRED
-    if effective_confidence(memory, now, decay) < decay.stale_below:
+    if _since(memory) <= now and effective_confidence(memory, now, decay) < decay.stale_below:
         return Status.STALE
     return Status.ACTIVE
