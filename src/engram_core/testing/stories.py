@@ -21,6 +21,7 @@ from engram_core.values import Actor, EvidenceRef, assistant, ephemeral, private
 
 __all__ = [
     "ERASED_WORDS",
+    "GONE_WORDS",
     "HIDDEN_WORDS",
     "Commit",
     "Story",
@@ -28,6 +29,7 @@ __all__ = [
     "lives_with_secrets",
     "turned_private",
     "with_erasure",
+    "with_what_is_gone",
     "without",
 ]
 
