@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from contextlib import suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -32,22 +34,23 @@ from engram_core.testing import (
 from examples.store_in_a_file import FileStore
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = tempfile.mkdtemp(prefix="engram-")
 NUMBERS = count()
 
 
-def setup_module() -> None:
-    """Begins where a run before may have ended."""
-    Path(FOLDER).mkdir(exist_ok=True)
+@cache
+def folder() -> Path:
+    """Where the stores of this run are."""
+    return Path(tempfile.mkdtemp(prefix="engram-"))
 
 
 def teardown_module() -> None:
     """Removes all stores."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(folder(), ignore_errors=True)
+    folder.cache_clear()
 
 
 def new_store(clock: Clock | None = None) -> FileStore:
-    return FileStore(Path(FOLDER, str(next(NUMBERS))), clock=clock)
+    return FileStore(folder() / str(next(NUMBERS)), clock=clock)
 
 
 def another(store: FileStore) -> FileStore:
@@ -125,8 +128,9 @@ def test_processes_that_are_killed_lose_nothing(tmp_path: Path) -> None:
     for writer in writers:
         assert writer.stdout is not None
         assert b"ready\n" == writer.stdout.readline()
+    until = time.monotonic() + 120
     while reader.head() < 60:
-        pass
+        assert time.monotonic() < until, "the writers write nothing"
     for writer in writers:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
