@@ -27,10 +27,12 @@ from engram_core import (
     Asset,
     Contact,
     Draft,
+    EngramError,
     Episode,
     EvidenceRef,
     Memory,
     MemorySpace,
+    Period,
     Person,
     Receipt,
     Session,
@@ -597,8 +599,7 @@ def answer(view: View, historian: Historian, options: argparse.Namespace) -> Non
     newest = view.find(kind="event", tags=["commit"], order="occurred_at", descending=True, limit=1)
     latest = next(iter(newest), None)
     if options.around:
-        period = when(options.around, zone="UTC", now=datetime.now(UTC))
-        start, end = period.start, period.end
+        start, end = options.around.start, options.around.end
     elif latest is not None and latest.attributes.occurred_at is not None:
         start = latest.attributes.occurred_at - timedelta(days=1)
         end = start + timedelta(days=1, microseconds=1)
@@ -610,6 +611,8 @@ def answer(view: View, historian: Historian, options: argparse.Namespace) -> Non
         print(f"  {event.attributes.occurred_at:%Y-%m-%d}  {event.display_title}")
 
     believed = [hit.memory for hit in view.recall(options.why, limit=1)] if options.why else events[-1:]
+    if options.why and not believed:
+        print(f"\nNothing is known of {options.why!r}.")
     for memory in believed:
         print(f"\nWhy does the memory believe in {memory.display_title!r}?")
         for line in grounds(view, memory):
@@ -634,10 +637,17 @@ def reporter(total: int) -> Callable[[Tally], None]:
 
 def natural(argument: str) -> int:
     """A whole number above 0, of the command line."""
-    number = int(argument)
-    if number < 1:
-        raise ValueError("must be 1 or more")
-    return number
+    if not argument.isdecimal() or int(argument) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
+    return int(argument)
+
+
+def period(argument: str) -> Period:
+    """A date of the command line, as the period that it means."""
+    try:
+        return when(argument, zone="UTC", now=datetime.now(UTC))
+    except EngramError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -648,13 +658,13 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=natural, help="read only so many of the newest commits")
     parser.add_argument("--depth", type=natural, default=1, help="how many levels of the tree become assets")
     parser.add_argument("--who", metavar="NAME", help="a directory or file: who worked on it?")
-    parser.add_argument("--around", metavar="DATE", help="a day, a month or a year: what happened then?")
+    parser.add_argument("--around", metavar="DATE", type=period, help="a day, a month or a year: what happened then?")
     parser.add_argument("--why", metavar="WORDS", help="words of a commit: why does the memory believe it?")
     return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Reads a history and answers; returns 0, or 1 if there is no history to read."""
+    """Reads a history and answers; returns 0, or 1 if there is no history to read or no place to keep it."""
     options = arguments(argv)
     try:
         repository = open_repository(options.path)
@@ -673,6 +683,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             answer(space.session(user("historian"), record=False), historian, options)
     except GitError as error:
         print(f"git: {error}", file=sys.stderr)
+        return 1
+    except EngramError as error:
+        print(f"memory: {error}", file=sys.stderr)
         return 1
     return 0
 

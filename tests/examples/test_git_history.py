@@ -500,6 +500,33 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @needs_git
+def test_a_file_that_is_no_space_is_left_alone(busy: Repo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line on the error stream says so, and the file is as it was."""
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Notes\n" * 200, "utf-8")
+    assert 1 == example.main([str(busy.path), "--space", str(notes)])
+    assert "memory:" in capsys.readouterr().err
+    assert "# Notes\n" * 200 == notes.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("option", "wrong"), [("--around", "foo"), ("--depth", "0"), ("--limit", "x")])
+def test_a_wrong_option_is_told_before_anything_is_read(
+    option: str, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line that says what would be right."""
+    with pytest.raises(SystemExit):
+        example.main([option, wrong])
+    assert option in capsys.readouterr().err
+
+
+@needs_git
+def test_words_that_fit_no_commit_are_told(busy: Repo, capsys: pytest.CaptureFixture[str]) -> None:
+    """Silence would look like an answer."""
+    assert 0 == example.main([str(busy.path), "--why", "zzzz"])
+    assert "Nothing is known of 'zzzz'." in capsys.readouterr().out
+
+
+@needs_git
 def test_the_command_takes_an_empty_repository(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing to read is no failure."""
     assert 0 == example.main([str(repo.path)])
