@@ -140,3 +140,21 @@ def test_a_recorded_event_has_the_names_of_the_envelope(space: MemorySpace) -> N
     space.session(user("ann")).remember(Fact("one"))
     (event,) = space.events()
     assert event.id == event.event_id == event.batch_id
+
+
+def test_words_stand_for_values_that_need_no_more(space: MemorySpace) -> None:
+    """Of visibilities and lifetimes; a word that is none is answered with what there is."""
+    ann = space.session(user("ann"))
+    one = ann.remember(Fact("one"), visibility="private", lifetime="permanent")
+    assert (private(), permanent()) == (ann.get(one).visibility, ann.get(one).lifetime)
+    ann.set_visibility(one, "shared")
+    ann.set_lifetime(one, "ephemeral")
+    assert ("shared", "ephemeral") == (ann.get(one).visibility.kind, ann.get(one).lifetime.kind)
+    for act in (
+        lambda: ann.remember(Fact("two"), visibility="restricted"),
+        lambda: ann.set_visibility(one, "hidden"),
+        lambda: ann.remember(Fact("two"), lifetime="until"),
+        lambda: ann.set_lifetime(one, 5),
+    ):
+        with pytest.raises(InvalidAttributesError, match=r"must be (shared|permanent)"):
+            act()

@@ -10,7 +10,19 @@ from engram_core.errors import InvalidAttributesError, NotFoundError, Problem
 from engram_core.kinds import named_relation
 from engram_core.kinds.fields import plain
 from engram_core.receipts import Receipt
-from engram_core.values import EvidenceRef, Link, canonical_id, text_problem
+from engram_core.values import (
+    EvidenceRef,
+    Lifetime,
+    Link,
+    Visibility,
+    canonical_id,
+    ephemeral,
+    permanent,
+    private,
+    shared,
+    standard,
+    text_problem,
+)
 from engram_core.vocab import Relation
 
 if TYPE_CHECKING:
@@ -24,6 +36,7 @@ __all__ = [
     "check_revision",
     "check_type",
     "checked_evidence",
+    "lifetime_of",
     "link_of",
     "listed",
     "memory_id",
@@ -33,6 +46,7 @@ __all__ = [
     "plain_value",
     "relation_named",
     "uuid_of",
+    "visibility_of",
 ]
 
 MemoryRef: TypeAlias = "str | UUID | Memory[Any] | Receipt"
@@ -140,6 +154,41 @@ def checked_evidence(given: object) -> EvidenceRef:
     check_type(given, EvidenceRef, "evidence")
     assert isinstance(given, EvidenceRef)
     return given
+
+
+_VISIBILITIES = {each.kind.value: each for each in (shared(), private())}
+_LIFETIMES = {each.kind.value: each for each in (permanent(), standard(), ephemeral())}
+
+
+def visibility_of(given: object) -> Visibility:
+    """Who may see something, from a value or from the word for one that needs no more.
+
+    Raises: InvalidAttributesError that names what there is.
+    """
+    if isinstance(given, str) and given in _VISIBILITIES:
+        return _VISIBILITIES[given]
+    if isinstance(given, Visibility):
+        return given
+    problem = f"must be shared(), private() or restricted(…), not {_shown(given)}"
+    raise InvalidAttributesError("visibility", [Problem("visibility", problem)])
+
+
+def lifetime_of(given: object) -> Lifetime:
+    """How long to keep something, from a value or from the word for one that needs no more.
+
+    Raises: InvalidAttributesError that names what there is.
+    """
+    if isinstance(given, str) and given in _LIFETIMES:
+        return _LIFETIMES[given]
+    if isinstance(given, Lifetime):
+        return given
+    problem = f"must be permanent(), standard(), until(…) or ephemeral(), not {_shown(given)}"
+    raise InvalidAttributesError("lifetime", [Problem("lifetime", problem)])
+
+
+def _shown(given: object) -> str:
+    """What was given, if it is a short word; else of what type it is."""
+    return repr(str(given)) if isinstance(given, str) and len(given) <= 40 else type(given).__name__
 
 
 def check_type(given: object, wanted: type, name: str) -> None:

@@ -7,16 +7,14 @@ from typing import Any
 
 from attrs import frozen
 
-from engram_core.arguments import link_of, listed, number_of, pairs_of, uuid_of
+from engram_core.arguments import lifetime_of, link_of, listed, number_of, pairs_of, uuid_of, visibility_of
 from engram_core.commands import Remember
 from engram_core.core import Request
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.kinds import KindRegistry
-from engram_core.values import SHARED, STANDARD, EvidenceRef, Lifetime, Period, Validity, Visibility
+from engram_core.values import SHARED, STANDARD, EvidenceRef, Period, Validity
 
 __all__ = ["Draft", "remembering"]
-
-_EXAMPLES = {"lifetime": "until(…)", "visibility": "private()"}
 
 
 @frozen(init=False)
@@ -84,9 +82,13 @@ def remembering(
     on_duplicate = given.get("on_duplicate", "return")
     if on_duplicate not in ("return", "confirm", "create"):
         problems.append(Problem("on_duplicate", 'must be "return", "confirm" or "create"'))
-    for name, wanted in (("lifetime", Lifetime), ("visibility", Visibility)):
-        if name in given and not isinstance(given[name], wanted):
-            problems.append(Problem(name, f"must be a {wanted.__name__}, such as {_EXAMPLES[name]}"))
+    told: dict[str, Any] = {}
+    for name, read in (("lifetime", lifetime_of), ("visibility", visibility_of)):
+        if name in given:
+            try:
+                told[name] = read(given[name])
+            except InvalidAttributesError as error:
+                problems += error.problems
     if not isinstance(given.get("similar", True), bool):
         problems.append(Problem("similar", f"must be True or False, not {type(given['similar']).__name__}"))
     validity = given.get("validity")
@@ -117,8 +119,8 @@ def remembering(
         confidence=number_of(given.get("confidence")),
         pinned=given.get("pinned", False),
         user_weight=number_of(given.get("user_weight")),
-        lifetime=given.get("lifetime", STANDARD),
-        visibility=given.get("visibility", SHARED),
+        lifetime=told.get("lifetime", STANDARD),
+        visibility=told.get("visibility", SHARED),
         validity=validity,
         external_ids=pairs,
         source_ref=given.get("source_ref"),

@@ -15,11 +15,13 @@ from engram_core.arguments import (
     check_revision,
     check_type,
     checked_evidence,
+    lifetime_of,
     memory_id,
     names_memory,
     number_of,
     plain_value,
     relation_named,
+    visibility_of,
 )
 from engram_core.commands import (
     AddEvidence,
@@ -100,8 +102,8 @@ class Verbs:
         confidence: float | None = None,
         pinned: bool = False,
         user_weight: float | None = None,
-        lifetime: Lifetime = STANDARD,
-        visibility: Visibility = SHARED,
+        lifetime: Lifetime | str = STANDARD,
+        visibility: Visibility | str = SHARED,
         validity: Validity | Period | None = None,
         external_ids: Pairs = (),
         source_ref: str | None = None,
@@ -124,8 +126,9 @@ class Verbs:
             confidence: In [0, 1]; by default the prior of the actor's kind.
             pinned: Never expires, is never pruned.
             user_weight: Importance by hand, in [0, 1].
-            lifetime: How long to keep it: `standard()`, `permanent()`, `until(…)` or `ephemeral()`.
-            visibility: Who may see it: `shared()`, `private()` or `restricted(…)`.
+            lifetime: How long to keep it: `standard()`, `permanent()`, `until(…)` or `ephemeral()`; also the word
+                alone, where it says all.
+            visibility: Who may see it: `shared()`, `private()` or `restricted(…)`; also the word alone.
             validity: When it is true; a relationship's dates and an episode's are the default.
             external_ids: Pairs (system, id) of other systems. If a live memory of the same audience bears one, that
                 memory is returned as a duplicate.
@@ -347,27 +350,25 @@ class Verbs:
         self,
         m: MemoryRef,
         /,
-        visibility: Visibility,
+        visibility: Visibility | str,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
         """Says who may see it: `shared()`, `private()` or `restricted(…)`."""
-        check_type(visibility, Visibility, "visibility")
-        return self._one(SetVisibility(memory_id(m), visibility), expected_revision, command_id)
+        return self._one(SetVisibility(memory_id(m), visibility_of(visibility)), expected_revision, command_id)
 
     def set_lifetime(
         self,
         m: MemoryRef,
         /,
-        lifetime: Lifetime,
+        lifetime: Lifetime | str,
         *,
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
         """Says how long to keep it: `permanent()`, `standard()`, `until(…)` or `ephemeral()`."""
-        check_type(lifetime, Lifetime, "lifetime")
-        return self._one(SetLifetime(memory_id(m), lifetime), expected_revision, command_id)
+        return self._one(SetLifetime(memory_id(m), lifetime_of(lifetime)), expected_revision, command_id)
 
     def set_validity(
         self,
@@ -472,14 +473,13 @@ class Verbs:
         m: MemoryRef,
         /,
         *,
-        lifetime: Lifetime | None = None,
+        lifetime: Lifetime | str | None = None,
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
         """Brings an archived memory back; an expired one needs a new lifetime."""
-        if lifetime is not None:
-            check_type(lifetime, Lifetime, "lifetime")
-        return self._one(Restore(memory_id(m), lifetime), expected_revision, command_id)
+        wanted = None if lifetime is None else lifetime_of(lifetime)
+        return self._one(Restore(memory_id(m), wanted), expected_revision, command_id)
 
     def delete(
         self, m: MemoryRef, /, *, note: str = "", expected_revision: int | None = None, command_id: str | None = None
