@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import sha256
 from math import isfinite
 from typing import Any, TypeVar
 
-from attrs import Attribute, evolve, field, fields, frozen
+from attrs import Attribute, field, fields, frozen
 
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.vocab import ActorKind
@@ -236,6 +237,8 @@ class RecallPolicy:
             raise InvalidAttributesError("recall policy", [Problem(", ".join(needed), "must be above 0")])
 
 
+# Whoever is given these copies them; making and checking them anew was a quarter of opening a space.
+@cache
 def _default_actors() -> dict[str, ActorWeights]:
     other = {"confirm": 0.40, "contradict": 0.40}
     return {
@@ -247,6 +250,7 @@ def _default_actors() -> dict[str, ActorWeights]:
     }
 
 
+@cache
 def _default_decay() -> dict[str, Decay]:
     entity = {"half_life_days": 730.0, "stale_below": 0.30, "ephemeral_days": 14.0}
     taste = {"half_life_days": 365.0, "stale_below": 0.35}
@@ -362,8 +366,9 @@ class Policy:
 
     def digest(self) -> str:
         """A short name of exactly these values; scores that were computed under another are recomputed."""
-        plain = evolve(self, active_exempt=frozenset())
-        return sha256(f"{plain!r}{sorted(self.active_exempt)!r}".encode()).hexdigest()[:16]
+        values = {a.name: getattr(self, a.name) for a in fields(type(self))} | {"active_exempt": frozenset()}
+        plain = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        return sha256(f"Policy({plain}){sorted(self.active_exempt)!r}".encode()).hexdigest()[:16]
 
 
 @frozen(kw_only=True)
