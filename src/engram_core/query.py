@@ -39,7 +39,7 @@ from engram_core.vocab import Status
 __all__ = ["Query", "parsed"]
 
 _TOKEN: Final = re.compile(
-    r"""(?P<name>[a-z_]+)(?P<sign>:(?!//)|!=|>=|<=|=|>|<|~)(?P<value>(?:"[^"]*"|[^\s"])*)"""
+    r"""(?P<name>[A-Za-z_]+)(?P<sign>:(?!//)|!=|>=|<=|=|>|<|~)(?P<value>(?:"[^"]*"|[^\s"])*)"""
     r"""|"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)|(?P<open>")"""
 )
 _SIGNS: Final = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -105,6 +105,11 @@ def parsed(text: str, kinds: KindRegistry, now: datetime) -> Query:
         if name is None:
             _take_text(token, reading, problems)
             continue
+        if not name.islower():
+            name = name.lower()
+            if name not in _NAMES:
+                reading.words.append(token[0].replace('"', " "))  # no condition begins with a capital but one of ours
+                continue
         try:
             _take(reading, name, sign, value.replace('"', ""), token.start())
         except _WrongError as error:

@@ -36,6 +36,7 @@ __all__ = ["Ranked", "Scope", "Signals", "ranked"]
 
 _JUDGES: Final = 10  # the best matches of the words by which a model is judged
 _ROUNDING: Final = 1e-9
+_TOLD: Final = 5  # words that a note names
 _FAR: Final = 5  # for want of candidates a list is read that is up to so many times longer than the postings
 
 
@@ -105,6 +106,7 @@ def ranked(
     *,
     limit: int = 10,
     near: Callable[[VisibleTexts], Near] | None = None,
+    notes: list[str] | None = None,
 ) -> list[Ranked]:
     """The best hits for a question, best first.
 
@@ -115,6 +117,7 @@ def ranked(
         policy: The weights.
         limit: How many hits at most, at least 1.
         near: How near texts are to the question in meaning; None: words alone decide.
+        notes: Takes what must be known of the answer: which words were too common to find by.
 
     Returns: Hits, ordered by score, then id; none for a question without words.
     Raises: sqlite3.Error: if the database cannot be read.
@@ -133,9 +136,16 @@ def ranked(
     weighed = weights(texts, asked, policy)
     if not weighed.terms and meaning is None:
         return []
-    scores = _gathered(texts, weighed, policy, limit)
     depth = max(policy.depth, limit)
+    scores, lending = _gathered(texts, weighed, policy, limit)
     candidates = _admitted(scores, scope, 2 * depth) if scores else {}
+    if lending and len(candidates) < limit:
+        # Most of what was found fails the filters; what holds the commoner words alone may pass them.
+        scores, lending = _gathered(texts, weighed, policy, math.inf)
+        candidates = _admitted(scores, scope, 2 * depth)
+    if lending and notes is not None:
+        listed = ", ".join(repr(term) for term in lending[:_TOLD])
+        notes.append(f"found by its rarer words: what holds no other than {listed} was not looked at")
     entities = texts.with_merged(named_entities(texts, asked)) if policy.named else {}
     dates = moments(text) if policy.dated and scope.at else ()
     gain = (1.0 + policy.named * bool(entities)) * (1.0 + policy.dated * bool(dates))
@@ -198,9 +208,15 @@ def _meant(texts: VisibleTexts, best: Sequence[_Candidate], meaning: Meaning, po
     return {key: value / top for key, value in found.items()} if top else found
 
 
-def _gathered(texts: VisibleTexts, weighed: Weights, policy: RecallPolicy, limit: int) -> dict[str, float]:
-    """The match of every text that holds a term whose list was read; keyed like `VisibleTexts.places`."""
+def _gathered(
+    texts: VisibleTexts, weighed: Weights, policy: RecallPolicy, limit: float
+) -> tuple[dict[str, float], list[str]]:
+    """The match of every text that holds a term whose list was read, keyed like `VisibleTexts.places`.
+
+    Beside it the terms that only added to what others had found.
+    """
     scores: dict[str, float] = {}
+    lending: list[str] = []
     known = scores.get
     read: list[str] = []
     left = policy.postings
@@ -208,6 +224,7 @@ def _gathered(texts: VisibleTexts, weighed: Weights, policy: RecallPolicy, limit
     for term in weighed.terms:
         frequency = weighed.frequency[term]
         if read and frequency > left and (len(scores) >= limit or frequency > _FAR * policy.postings):
+            lending.append(term)
             once = [weighed.match(term, 1, norm) for norm in norms]
             for document in texts.holding(term, read):
                 if document in scores:
@@ -220,7 +237,7 @@ def _gathered(texts: VisibleTexts, weighed: Weights, policy: RecallPolicy, limit
             level = document[-1]
             gain = single[level] if count == 1 else weighed.match(term, count, norms[int(level)])
             scores[document] = known(document, 0.0) + gain
-    return scores
+    return scores, lending
 
 
 def _admitted(scores: dict[str, float], scope: Scope, wanted: int) -> dict[int, _Candidate]:

@@ -43,8 +43,9 @@ def recall(snapshot: Snapshot, text: str, filters: Filters, *, limit: int = 10, 
 
 def asked(snapshot: Snapshot, text: str, wanted: Condition, *, limit: int, meant: Asked | None = None) -> Hits:
     """The best hits for a question among the memories that meet a condition."""
-    near, notice = (None, "") if meant is None else (meant.near, meant.notice)
-    found = recalled(snapshot, text[: snapshot.library.limits.query], wanted, limit=limit, near=near)
+    near, notes = (None, []) if meant is None else (meant.near, [meant.notice] if meant.notice else [])
+    found = recalled(snapshot, text[: snapshot.library.limits.query], wanted, limit=limit, near=near, notes=notes)
+    notice = "; ".join(notes)
     if not found:
         return Hits(notice=notice)
     memories = by_keys(snapshot, [one.key for one in found])

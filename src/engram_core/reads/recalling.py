@@ -32,6 +32,7 @@ def recalled(
     *,
     limit: int,
     near: Callable[[VisibleTexts], Near] | None = None,
+    notes: list[str] | None = None,
 ) -> list[Ranked]:
     """What answers a question, best first.
 
@@ -41,6 +42,7 @@ def recalled(
         condition: What a hit must meet, audience included.
         limit: How many hits at most.
         near: How near texts are to the question in meaning; None: words alone decide.
+        notes: Takes what must be known of the answer.
     """
     sql, past = snapshot.sql, snapshot.parameters["known"] is not None
     still = ""
@@ -55,7 +57,7 @@ def recalled(
         position=snapshot.parameters["known"],
         parameters=snapshot.parameters,
     )
-    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit, near=near)
+    return ranked(snapshot.connection, text, scope, snapshot.library.policy.recall, limit=limit, near=near, notes=notes)
 
 
 class _Admission:

@@ -62,10 +62,10 @@ def _condition(snapshot: Snapshot, query: Query) -> Condition:
 
 
 def _holds(phrase: str) -> str:
-    """SQL: title, content, a tag or an attribute holds the phrase, whatever the case of its ASCII letters."""
-    title_or_content = f"instr(lower(coalesce(m.title, '') || char(10) || m.content), lower({phrase})) > 0"
-    attribute = f"a.type = 'text' AND instr(lower(a.value), lower({phrase})) > 0"
-    tag = f"instr(g.value, lower({phrase})) > 0"
+    """SQL: title, content, a tag or an attribute holds the words of the phrase, whole, in this order."""
+    title_or_content = f"holds_words(m.title, {phrase}) OR holds_words(m.content, {phrase})"
+    attribute = f"a.type = 'text' AND holds_words(a.value, {phrase})"
+    tag = f"holds_words(g.value, {phrase})"
     return (
         f"({title_or_content} OR EXISTS (SELECT 1 FROM json_tree(m.attributes) a WHERE {attribute})"
         f" OR EXISTS (SELECT 1 FROM json_each(m.tags) g WHERE {tag}))"

@@ -71,7 +71,8 @@ class Hits:
 
     Attributes:
         items: The hits.
-        notice: Where the space has an embedder: why it had no say, or not on every text; empty when all is well.
+        notice: What must be known of the answer: which words were too common to find anything by; where the space has
+            an embedder, why it had no say, or not on every text. Empty when all is well.
     """
 
     items: tuple[Hit, ...] = ()
