@@ -82,6 +82,7 @@ for line in sys.stdin:
         )
         os._exit(pytest.main([
             "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation", "--tb=no",
+            "-W", "ignore::pytest.PytestAssertRewriteWarning",
             "--deselect=tests/test_policy.py::test_every_constant_is_read_from_the_policy",
             "--deselect=tests/test_events.py::test_matches_over_the_unions_are_exhaustive",
             *tests,
