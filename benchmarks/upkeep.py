@@ -178,6 +178,6 @@ def _parts(db: sqlite3.Connection, count: int) -> str:
     rows = db.execute(
         "SELECT CASE WHEN s.name LIKE 'text_shared%' THEN 'text index'"
         " WHEN coalesce(o.tbl_name, s.name) = s.name THEN s.name ELSE 'indexes of ' || o.tbl_name END, sum(s.pgsize)"
-        " FROM dbstat s LEFT JOIN sqlite_schema o ON o.name = s.name WHERE s.aggregate GROUP BY 1 ORDER BY 2 DESC"
+        " FROM dbstat s LEFT JOIN sqlite_schema o ON o.name = s.name WHERE s.aggregate = 1 GROUP BY 1 ORDER BY 2 DESC"
     ).fetchall()
     return ", ".join(f"{name} {taken / count:,.0f}" for name, taken in rows[:9])
