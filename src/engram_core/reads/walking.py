@@ -170,14 +170,17 @@ class Web:
         for step in raw:
             there = ends[step.there]
             if there is not None and there != step.here:
-                found.append(step._replace(there=there))
+                found.append(step if there == step.there else step._replace(there=there))
         return list(dict.fromkeys(found))
 
     def _edges(self, here: dict[int, int], allowed: Ways) -> Iterator[Step]:
         listed = {"keys": json.dumps(list(here))}
+        # Where nothing was merged an end is its own place, if it is shown; else `_places` has to ask where it went.
+        is_plain = not self._has_merges() and self._snapshot.parameters["known"] is None
+        ends = f" CROSS JOIN memories m ON m.key = l.{{far}} WHERE {self._snapshot.sql.shown('m')}" if is_plain else ""
         asked = [
             f"SELECT l.{near}, l.{far}, l.relation, '{direction}' FROM json_each(:keys) j"
-            f" CROSS JOIN links l ON l.{near} = j.value"
+            f" CROSS JOIN links l ON l.{near} = j.value{ends.format(far=far)}"
             for near, far, relations, direction in (
                 ("source", "target", allowed.out, "out"),
                 ("target", "source", allowed.back, "in"),
@@ -186,6 +189,8 @@ class Web:
         ]
         for start, end, relation, direction in self._snapshot.all(" UNION ALL ".join(asked), listed) if asked else ():
             if relation in (allowed.out if direction == "out" else allowed.back):
+                if is_plain:
+                    self._place[end] = end
                 yield Step(here[start], end, relation, "both" if relation in _SYMMETRIC else direction)
 
     def _relationships(self, ids: dict[str, int], allowed: Ways) -> Iterator[Step]:
@@ -210,6 +215,8 @@ class Web:
         """The place of each memory; None where the viewer is shown none."""
         asked = set(keys)
         unknown = asked - self._place.keys()
+        if not unknown:
+            return {key: self._place[key] for key in asked}
         leads: dict[int, int | None] = {}
         shown: set[int] = set()
         todo = unknown
