@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +164,57 @@ def test_every_public_name_is_in_the_reference() -> None:
     """docs/reference mentions each name of the door, as code."""
     words = reference_words()
     assert [] == sorted(set(importlib.import_module("engram_core").__all__) - words)
+
+
+def code_that_runs() -> set[str]:
+    """The words of README, pages and examples that a test executes."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    lines = [
+        line for page in pages for line in re.findall(r"^(?:>>>|\.\.\.) .*$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    lines += [path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")]
+    return set(re.findall(r"\w+", "\n".join(lines)))
+
+
+@needs_door
+def test_every_public_name_is_shown_at_work() -> None:
+    """Each name of the door is used in code that a reader can copy, and that a test runs."""
+    assert [] == sorted(set(importlib.import_module("engram_core").__all__) - code_that_runs())
+
+
+HOLDERS = ("ApprovalPolicy", "Hits", "KindRegistry", "Maintenance", "MemorySpace", "Session", "View")
+
+
+@needs_door
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_every_method_is_shown_at_work(holder: str) -> None:
+    """So is each method, and the reference names it."""
+    cls = getattr(importlib.import_module("engram_core"), holder)
+    names = {name for name, _ in inspect.getmembers(cls, callable) if not name.startswith("_")}
+    assert [] == sorted(names - code_that_runs())
+    assert [] == sorted(names - reference_words())
+
+
+SHARED_ARGUMENTS = {
+    "a", "after", "b", "command_id", "expected_revision", "filters", "limit", "m", "note", "p", "progress", "relation",
+    "self", "source", "target", "title",
+}  # fmt: skip
+"""Arguments that mean the same everywhere, and are explained once, in the reference."""
+
+
+@needs_door
+@pytest.mark.parametrize("holder", ["Maintenance", "MemorySpace", "Session", "View"])
+def test_every_argument_is_explained(holder: str) -> None:
+    """The docstring of a method speaks of each argument of its own."""
+    cls = getattr(importlib.import_module("engram_core"), holder)
+    missing = [
+        f"{name}({argument})"
+        for name, method in inspect.getmembers(cls, callable)
+        if not name.startswith("_")
+        for argument in inspect.signature(method).parameters.keys() - SHARED_ARGUMENTS
+        if not re.search(rf"\b{argument}\b", method.__doc__ or "")
+    ]
+    assert [] == missing
 
 
 TOPICS = ("commands", "errors", "events", "filters", "memory", "packs.outcomes", "ports", "results", "testing", "vocab")

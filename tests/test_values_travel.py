@@ -93,7 +93,7 @@ ANSWERS = dict(answers())
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_survive_pickle_and_copy(name: str) -> None:
-    """What comes back is equal, of the same class and reads the same (sets in any order); the space need not be open."""
+    """What comes back is equal, of the same class and reads the same; the space need not be open."""
     given = ANSWERS[name]
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         again = pickle.loads(pickle.dumps(given, protocol))

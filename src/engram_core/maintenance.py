@@ -276,7 +276,10 @@ class Maintenance:
         return verify(self._engine, anchor=anchor, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> None:
-        """Copies the live space into a new file, consistent to a commit. Raises: StoreError for stores without one."""
+        """Copies the live space into a new file at `path`, consistent to a commit.
+
+        Raises: StoreError for stores without a backup, and where there is a file already.
+        """
         _check_path(path)
         copy = getattr(self._engine.store, "backup", None)
         if copy is None:

@@ -326,7 +326,10 @@ class Session(Verbs, View):
     def erase_subject(
         self, m: MemoryRef, /, *, because: str = "requested", note: str = "", dry_run: bool = False
     ) -> ErasureReport:
-        """Erases an entity and all that concerns it alone; what concerns others, too, is listed in `shared`."""
+        """Erases an entity and all that concerns it alone; what concerns others, too, is listed in `shared`.
+
+        `because` and `dry_run` are as of `erase`.
+        """
         checked_flag(dry_run, "dry_run", "erase")
         return self._engine.erasing.erase_subject(
             self._author, memory_id(m), because=because, note=note, dry_run=dry_run

@@ -101,7 +101,7 @@ class MemorySpace:
 
     @classmethod
     def in_memory(cls, **options: Any) -> MemorySpace:
-        """A space that ends with the process. Options: see the class."""
+        """A space that ends with the process; for the options see the class."""
         from engram_core.stores.in_memory import InMemoryStore
 
         chosen = _options(options)

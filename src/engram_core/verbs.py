@@ -270,7 +270,7 @@ class Verbs:
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
-        """Adds support; with `corroborates` it also raises confidence a little, the first time it is given."""
+        """Adds evidence; with `corroborates` it also raises confidence a little, the first time it is given."""
         check_type(corroborates, bool, "corroborates")
         command = AddEvidence(memory_id(m), checked_evidence(evidence), corroborates)
         return self._one(command, expected_revision, command_id)
@@ -299,7 +299,10 @@ class Verbs:
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
-        """Disputes a memory: c' = c·(1 − w); with `by`, an edge "contradicts" opens a contradiction of the two."""
+        """Disputes a memory: c' = c·(1 − w); with `by`, an edge "contradicts" opens a contradiction of the two.
+
+        Others than users count once for each `by` or `evidence`; contradicting oneself is refused.
+        """
         command = Contradict(
             memory_id(m),
             None if by is None else memory_id(by, "by"),
@@ -319,7 +322,7 @@ class Verbs:
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
-        """Ends the dispute of two memories: the one that is not kept is archived as wrong; "both" keeps both."""
+        """Ends the dispute of two memories: the one that is not to `keep` is archived as wrong; "both" keeps both."""
         kept = "both" if keep == "both" else memory_id(keep, "keep")
         command = Resolve(memory_id(a), memory_id(b), kept, note)
         return self._one(command, expected_revision, command_id)
@@ -355,7 +358,7 @@ class Verbs:
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
-        """Says who may see it: `shared()`, `private()` or `restricted(…)`."""
+        """Says who may see it; visibility is `shared()`, `private()` or `restricted(…)`."""
         return self._one(SetVisibility(memory_id(m), visibility_of(visibility)), expected_revision, command_id)
 
     def set_lifetime(
@@ -367,7 +370,7 @@ class Verbs:
         expected_revision: int | None = None,
         command_id: str | None = None,
     ) -> Receipt:
-        """Says how long to keep it: `permanent()`, `standard()`, `until(…)` or `ephemeral()`."""
+        """Says how long to keep it; lifetime is `permanent()`, `standard()`, `until(…)` or `ephemeral()`."""
         return self._one(SetLifetime(memory_id(m), lifetime_of(lifetime)), expected_revision, command_id)
 
     def set_validity(

@@ -145,7 +145,7 @@ class View:
             )
 
     def find_all(self, *, order: str = "created_at", descending: bool = False, **filters: Any) -> Iterator[Memory[Any]]:
-        """All memories that pass the filters, read page by page as they are needed."""
+        """All memories that pass the filters, read page by page as needed; order and descending as of `find`."""
         step = min(_STEP, self._library.limits.listing)
         page = self.find(order=order, descending=descending, limit=step, **filters)
         return self._rest(page, order, descending, step, filters)
@@ -188,7 +188,7 @@ class View:
             return reads.graph.path(snapshot, id_of(a), id_of(b))
 
     def subgraph(self, ms: object, /, *, depth: int = 1) -> Subgraph:
-        """What lies within some steps of one memory or several, with every edge between."""
+        """What lies within `depth` steps of `ms`, one memory or several, with every edge between."""
         several = not isinstance(ms, str | Memory) and isinstance(ms, Iterable)
         ids = [id_of(m) for m in ms] if several else [id_of(ms)]  # type: ignore[attr-defined]
         with self._snapshot() as snapshot:
@@ -250,7 +250,7 @@ class View:
             return reads.changes.timeline(snapshot, span, limit=limit, after=after)
 
     def diff(self, other: View) -> Diff:
-        """What another view of the same actor believes that this one does not, or does otherwise; and why."""
+        """What the `other` view of the same actor believes that this one does not, or does otherwise; and why."""
         if not isinstance(other, View):
             raise InvalidAttributesError("diff", [Problem("other", f"must be a View, not {type(other).__name__}")])
         with self._snapshot() as before:
@@ -267,7 +267,7 @@ class View:
     def proposals(
         self, *, status: ProposalStatus | str | None = "open", limit: int = 1_000, after: str | None = None
     ) -> Page[Proposal]:
-        """The proposals that stand so, oldest first; non-users see their own alone."""
+        """The proposals of a `status`, or of every one (None), oldest first; non-users see their own alone."""
         with self._snapshot() as snapshot:
             return reads.proposals.proposals(snapshot, status=status, limit=limit, after=after)
 
@@ -351,7 +351,7 @@ class View:
         return self._moved(now, known, holds)
 
     def at(self, now: datetime) -> View:
-        """What is known, as it stands at another instant: status, decay and figures are derived for then."""
+        """What is known, as it stands at another now, an aware instant: status and figures are derived for then."""
         instant = checked_instant(now, "now", "at")
         known = self._library.log.head() if self._known is None else self._known
         return self._moved(lambda: instant, known, self._valid_at)
