@@ -14,33 +14,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram_core import wire
-from engram_core.analysis import _Remembered
+from engram_core.analysis import _passages, _Remembered
 from engram_core.confidence import faded, goes_stale_at
+from engram_core.differing import differences
 from engram_core.embedders import MiniLM
 from engram_core.errors import InvalidAttributesError
 from engram_core.events import (
     DraftAdded,
     ErasedPayload,
+    MemoryArchived,
     MemoryConfirmed,
+    MemoryErased,
+    MemoryEvidenceAdded,
     MemoryReverted,
     MemoryTagged,
     ProposalOpened,
 )
 from engram_core.folding import fold
 from engram_core.identity import fingerprint
-from engram_core.kinds import KINDS, Fact, Goal
+from engram_core.kinds import KINDS, Fact, Goal, Person
 from engram_core.kinds.fields import Attributes
 from engram_core.known import Known
 from engram_core.memory import memory_decider
-from engram_core.policy import RecallPolicy
+from engram_core.policy import Limits, RecallPolicy
 from engram_core.proposal import fold_proposal, proposal_stream, words_owner
 from engram_core.receipts import ImportReport, Receipt
 from engram_core.redactors import SecretsRedactor
 from engram_core.space import MemorySpace
 from engram_core.stems import stem
 from engram_core.testing import memory_created, recorded_event
-from engram_core.values import EPOCH, SHARED, Validity, to_micros, user
-from engram_core.vocab import ProposalStatus, ReceiptStatus, Relation
+from engram_core.values import EPOCH, SHARED, EvidenceRef, Validity, to_micros, user
+from engram_core.vocab import ArchiveReason, ProposalStatus, ReceiptStatus, Relation
 from engram_core.wire import WireError
 
 
@@ -251,3 +255,90 @@ def test_an_edge_that_was_there_before_the_supersession() -> None:
         before = ann.get(new).links
         ann.undo(ann.supersede(old, ann.remember(Fact("newer"))))
         assert before == ann.get(new).links
+
+
+# -- to the letter
+
+
+def test_a_long_line_becomes_passages_and_loses_nothing() -> None:
+    """Each word stands in one passage, in order; passages are about as long as one another."""
+    words = [f"{first}{second}x" for first in "bcdfghjklm" for second in "aeiou" for _ in range(4)]
+    lines = _passages(" ".join(words))
+    assert [stem(word) for word in words] == " ".join(lines).split()
+    assert {48} == {len(line.split()) for line in lines[:-1]}
+    assert [48] == [len(line.split()) for line in _passages(" ".join(words[:48]))]
+    assert [48, 1] == [len(line.split()) for line in _passages(" ".join(words[:49]))]
+
+
+def test_differences_name_what_came_and_what_went() -> None:
+    """Tags by sign, texts cut to two hundred characters, and nothing that stayed."""
+    with MemorySpace.in_memory() as space:
+        ann = space.session(user("ann"))
+        id = str(ann.remember(Fact("x"), content="a" * 200, tags=("kept", "gone")).memory_id)
+        before = space._engine.state_of(id)
+        ann.edit(id, content="b" * 201)
+        ann.untag(id, "gone")
+        ann.tag(id, "come")
+        after = space._engine.state_of(id)
+        assert before is not None
+        assert after is not None
+    expected = (f"content: {'a' * 200} -> {'b' * 199}…", "tags: +come", "tags: -gone")
+    assert expected == differences(before, after)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(500, True), (501, False)])
+def test_external_ids_have_a_longest(size: int, fits: bool) -> None:
+    """Five hundred characters for either part, and not one more."""
+    with MemorySpace.in_memory() as space:
+        ann = space.session(user("ann"))
+        for pair in (("s" * size, "1"), ("s", "1" * size)):
+            if fits:
+                assert "created" == ann.remember(Fact(f"{pair}"), external_ids=[pair]).status
+            else:
+                with pytest.raises(InvalidAttributesError, match="at most 500"):
+                    ann.remember(Fact("x"), external_ids=[pair])
+
+
+def test_limits_of_a_space_for_lists() -> None:
+    """A list that is longer than a space allows is refused with the field's name, and the error lists it as a fact."""
+    with MemorySpace.in_memory(limits=Limits(aliases=2)) as space:
+        ann = space.session(user("ann"))
+        assert "created" == ann.remember(Person("Alice", aliases=("a", "b"))).status
+        with pytest.raises(InvalidAttributesError) as caught:
+            ann.remember(Person("Bob", aliases=("a", "b", "c")))
+    (problem,) = caught.value.problems
+    assert "aliases" == problem.field
+    assert caught.value.problems == caught.value.fields["problems"]
+    assert caught.value.subject == caught.value.fields["subject"]
+
+
+def test_text_of_a_subclass_becomes_plain_text() -> None:
+    """Whatever a framework calls its strings, a memory holds strings."""
+
+    class Marked(str):
+        __slots__ = ()
+
+    held = Person(Marked("Alice"), aliases=(Marked("Al"),), notes=Marked("tall"))
+    assert {str} == {type(text) for text in (held.full_name, *held.aliases, held.notes)}
+
+
+def test_a_registry_shows_its_kinds() -> None:
+    """In order, so that a misspelt kind can be seen."""
+    assert repr(KINDS).startswith("KindRegistry(fact, preference, person, ")
+
+
+def test_support_and_farewell_keep_their_details() -> None:
+    """Evidence remembers who gave it and when; the archive remembers why; of an erased memory the batch remains."""
+    quote = EvidenceRef("quote", "she said so")
+    happened = [
+        recorded_event(memory_created(Fact("x"))),
+        recorded_event(MemoryEvidenceAdded(quote), position=2, version=2),
+        recorded_event(MemoryArchived(ArchiveReason.WRONG), position=3, version=3),
+    ]
+    state = fold(happened)
+    assert state is not None
+    assert [(quote, user("ann"))] == [(item.ref, item.actor) for item in state.evidence]
+    assert ArchiveReason.WRONG is state.lifecycle.because
+    gone = fold([*happened, recorded_event(MemoryErased(("e1",)), position=4, version=4)])
+    assert gone is not None
+    assert (None, happened[0].batch_id) == (gone.origin.source, gone.origin.batch_id)
