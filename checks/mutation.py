@@ -21,6 +21,9 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from checks.floors import ROOT, files_of
 
@@ -48,7 +51,6 @@ _WIDE = (
     "test_legality.py",
     "test_memory.py",
     "test_proposal.py",
-    "test_rarely.py",
     "test_state.py",
     "test_wire.py",
 )
@@ -73,7 +75,7 @@ for line in sys.stdin:
     pid = os.fork()
     if pid == 0:
         os.environ["MUTANT_UNDER_TEST"] = name
-        resource.setrlimit(resource.RLIMIT_CPU, (150, 151))
+        resource.setrlimit(resource.RLIMIT_CPU, (100, 101))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         settings.register_profile(
@@ -143,20 +145,29 @@ def _generated() -> list[str]:
 
 def _run(wanted: Sequence[tuple[str, str]], children: int, *, probe: bool = False) -> dict[str, str]:
     """What became of mutants that were shown to the tests of their own modules, or to more."""
-    servers = [_server() for _ in range(children)]
     outcomes: dict[str, str] = {}
-    for begin in range(0, len(wanted), children):
-        running = list(zip(wanted[begin : begin + children], servers, strict=False))
-        for (name, scope), server in running:
-            assert server.stdin is not None
-            tests = _own("values") if probe and scope == "own" else _own(_module(name)) if scope == "own" else _WIDE
-            server.stdin.write(" ".join([name or "none", *(f"tests/{test}" for test in tests)]) + "\n")
-            server.stdin.flush()
-        for (name, scope), server in running:
-            assert server.stdout is not None
-            outcomes[name or scope] = _outcome(int(server.stdout.readline()))
-    for server in servers:
+    queue: SimpleQueue[tuple[str, str]] = SimpleQueue()
+    for pair in wanted:
+        queue.put(pair)
+
+    def work() -> None:
+        server = _server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        with suppress(Empty):
+            while True:
+                name, scope = queue.get_nowait()
+                tests = _WIDE if scope == "wide" else _own("values" if probe else _module(name))
+                server.stdin.write(" ".join([name or "none", *(f"tests/{test}" for test in tests)]) + "\n")
+                server.stdin.flush()
+                outcomes[name or scope] = _outcome(int(server.stdout.readline()))
         server.communicate()
+
+    workers = [Thread(target=work) for _ in range(children)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     return outcomes
 
 
@@ -174,9 +185,8 @@ def _server() -> subprocess.Popen[str]:
 def _own(module: str) -> Sequence[str]:
     """The tests of a module."""
     first, _, last = module.rpartition(".")
-    if module in _OWN:
-        return _OWN[module]
-    return {"kinds": ["kinds"], "rules": ["memory"]}.get(first or last, [f"test_{last}.py"])
+    folder = {"kinds": "kinds", "rules": "memory"}.get(first or last)
+    return [*(_OWN.get(module) or [folder or f"test_{last}.py"]), "test_rarely.py"]
 
 
 def _outcome(code: int) -> str:
