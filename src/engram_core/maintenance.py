@@ -294,8 +294,9 @@ def _check_progress(progress: object) -> None:
 
 
 def _check_path(path: object) -> None:
-    problem = text_problem(str(path), blank=False) if isinstance(path, str | PathLike) else "must be a path"
-    if problem:
+    is_path = isinstance(path, str | PathLike)
+    wrong = f"must be a str or a Path, not {type(path).__name__}"
+    if problem := text_problem(str(path), blank=False) if is_path else wrong:
         raise InvalidAttributesError("backup", [Problem("path", problem)])
 
 

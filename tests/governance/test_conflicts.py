@@ -201,7 +201,7 @@ def test_hidden_memories_influence_nothing_that_is_answered(visibility: Any) -> 
             )
             r.ann.remember(Person("Alice Ng"), visibility=visibility)
             r.ann.contradict(private_one, by=r.ann.remember(Fact("hidden, too"), visibility=visibility))
-        r.space._engine.options.ids.jump(1_000)
+        r.space._engine.options.ids.ids.jump(1_000)
         bot = r.bot
         receipts = [
             bot.remember(Fact("Alice sings"), title="Song", external_ids={"x": "1"}),
