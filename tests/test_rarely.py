@@ -342,3 +342,17 @@ def test_support_and_farewell_keep_their_details() -> None:
     gone = fold([*happened, recorded_event(MemoryErased(("e1",)), position=4, version=4)])
     assert gone is not None
     assert (None, happened[0].batch_id) == (gone.origin.source, gone.origin.batch_id)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1])
+def test_a_weight_by_hand_is_a_share(weight: float) -> None:
+    """Below nothing and above all there is none."""
+    with MemorySpace.in_memory() as space, pytest.raises(InvalidAttributesError, match="user_weight"):
+        space.session(user("ann")).remember(Fact("x"), user_weight=weight)
+
+
+def test_a_list_names_its_first_wrong_text_alone() -> None:
+    """Ten thousand wrong entries are one problem."""
+    with MemorySpace.in_memory(limits=Limits(statement=5)) as space, pytest.raises(InvalidAttributesError) as caught:
+        space.session(user("ann")).remember(Person("Alice", aliases=("too long", "as long as that")))
+    assert ["aliases"] == [problem.field for problem in caught.value.problems]
