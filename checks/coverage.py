@@ -2,7 +2,7 @@
 
 python -m checks.coverage                # run, then judge
 python -m checks.coverage --report       # judge what the last run left
-    python -m checks.coverage -- -x          # what follows goes to pytest
+python -m checks.coverage -- -x          # what follows goes to pytest
 """
 
 from __future__ import annotations
