@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from reprlib import Repr
 from typing import Any
 
 from attrs import evolve as replaced
-from attrs import frozen
+from attrs import fields, frozen
 
 from engram_core.commands import Command, Contradict, Remember, Resolve
 from engram_core.errors import ForbiddenError, IllegalTransitionError, InvalidAttributesError, Problem
@@ -43,6 +44,8 @@ __all__ = [
 
 _PREFIX = "$proposal/"
 _WORDS = "/words"
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 
 
 def proposal_stream(proposal_id: str) -> str:
@@ -126,8 +129,19 @@ class ProposedChange:
         return self.status is ProposalStatus.OPEN or (self.command is None and self.status is ProposalStatus.WITHDRAWN)
 
     def __repr__(self) -> str:
-        asked = "erased" if self.command is None else repr(self.command)
+        asked = "erased" if self.command is None else _told(self.command)
         return f"<draft {self.number} on {self.memory_id} at revision {self.base_revision}, {self.status}: {asked}>"
+
+
+def _told(command: Command) -> str:
+    """A command in a line: what is at its default is left out, and long texts are cut."""
+    given = {a.name: getattr(command, a.name) for a in fields(type(command))}
+    told = (
+        f"{a.name}={_SHORT.repr(given[a.name])}"
+        for a in fields(type(command))
+        if a.name != "memory_id" and given[a.name] != a.default
+    )
+    return f"{type(command).__name__}({', '.join(told)})"
 
 
 @frozen(kw_only=True)

@@ -431,3 +431,16 @@ def test_undoing_one_of_two_merges_leaves_the_other(r: Room) -> None:
     r.ann.redo(first)
     assert ["one", "two"] == statements(r.ann)
     assert r.nightly.verify().ok
+
+
+def test_a_draft_is_told_in_a_line(r: Room) -> None:
+    """What is at its default is left out, and long texts are cut."""
+    with r.bot.proposal("two") as p:
+        p.remember(Fact("x" * 500), tags=("a",))
+        p.edit(r.ann.remember(Fact("y")), content="z")
+    (found,) = r.ann.proposals()
+    first, second = map(repr, found.drafts)
+    assert "Remember(kind='fact', attributes={'statement': 'xxx" in first
+    assert "visibility" not in first
+    assert len(first) < 300
+    assert second.endswith("at revision 1, open: Edit(content='z')>")
