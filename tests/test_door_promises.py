@@ -10,6 +10,7 @@ import pytest
 
 from engram_core import (
     ApprovalPolicy,
+    ConflictError,
     EvidenceRef,
     Fact,
     InvalidAttributesError,
@@ -158,3 +159,16 @@ def test_words_stand_for_values_that_need_no_more(space: MemorySpace) -> None:
     ):
         with pytest.raises(InvalidAttributesError, match=r"must be (shared|permanent)"):
             act()
+
+
+def test_a_chain_of_supersessions_may_be_said_at_one_instant(space: MemorySpace) -> None:
+    """What is over by then takes another's place all the same; only a circle is refused."""
+    ann = space.session(user("ann"))
+    a, b, c = (ann.remember(Fact(text)) for text in ("a", "b", "c"))
+    ann.link(a, "supersedes", b)
+    ann.link(b, "supersedes", c)
+    assert ["active", "superseded", "superseded"] == [ann.get(each).status for each in (a, b, c)]
+    for later in (a, b):
+        with pytest.raises(ConflictError):
+            ann.link(c, "supersedes", later)
+    assert 3 == len(ann.search("status:superseded")) + len(ann.search("status:active"))

@@ -14,6 +14,7 @@
 | `created>2026-03`, `created<=2026-03-05` | after its end, before its end; likewise `>=` and `<` |
 | `confidence>0.5` | stored confidence; also `>=`, `<`, `<=`, `=`, `!=` |
 | `field=value` | an attribute of the kinds asked for; also `!=`, `<`, `<=`, `>`, `>=`, and `~` for "contains" |
+| `status:stale` | as `is:stale` |
 | `status=active` | the attribute where a kind asked for has it (project, goal); else as `is:active` |
 
 A value with blanks stands in double quotes, and so does a word that would otherwise be read as a condition.
@@ -204,6 +205,7 @@ _TAKERS: Final[Mapping[str, Callable[[_Reading, str], None]]] = {
     "kind": _take_kind,
     "tag": _take_tag,
     "is": _take_is,
+    "status": _take_is,
     "about": _take_about,
     "linked": _take_linked,
 }

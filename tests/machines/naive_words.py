@@ -20,8 +20,8 @@ def once(evidence: Sequence[Any]) -> list[Any]:
 def start_of(new: tuple[Any, Any], old: tuple[Any, Any], instants: Sequence[datetime]) -> datetime:
     """From when on one stands for another, unless somebody says so: the first of these that lies in both windows."""
     wanted = [at for at in (new[0], *instants) if at is not None]
-    fitting = [at for at in wanted if (old[0] is None or at > old[0]) and (new[1] is None or at < new[1])]
-    return [*fitting, *wanted][0]
+    later = [at for at in wanted if old[0] is None or at > old[0]]
+    return [*(at for at in later if new[1] is None or at < new[1]), *later, *wanted][0]
 
 
 class Words(NaiveBase):
@@ -332,14 +332,19 @@ class Words(NaiveBase):
             self._end(no)
             return "unchanged", named
         start = at or start_of(new["validity"], old["validity"], [self.now(), new["created_at"]])
-        no |= self._may_follow(new, old, start)
+        is_over = new["validity"][1] is not None and new["validity"][1] <= start
+        no |= (
+            self._may_follow(new, old, start)
+            if at or not is_over
+            else self._may_follow({**new, "validity": (None, None)}, old, start)
+        )
         if self.leads(old["id"], new["id"], "supersedes"):
             no.add("ConflictError")
         self._end(no)
         if ("supersedes", old["id"]) not in new["links"]:
             new["links"]["supersedes", old["id"]] = next(self._ticks)
             self._touch(new, "edges")
-        if new["validity"][0] is None:
+        if new["validity"][0] is None and not is_over:
             new["validity"] = (start, new["validity"][1])
             self._touch(new, "validity")
         self._close(old, new["id"], start)

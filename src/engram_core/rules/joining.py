@@ -49,10 +49,11 @@ def supersede(command: Supersede, old: MemoryState, known: Known, ctx: Context) 
     changes: list[Change] = []
     if Link(Relation.SUPERSEDES, old.id) not in new.edges.links:
         changes += one(new, MemoryLinked(Relation.SUPERSEDES, old.id))
-    if new.validity.valid_to is not None and new.validity.valid_to <= start:
+    is_over = new.validity.valid_to is not None and new.validity.valid_to <= start
+    if is_over and command.effective_at is not None:
         problem = f"must be earlier than {new.validity.valid_to}, when the new one is over"
         raise InvalidAttributesError("supersede", [Problem("effective_at", problem)])
-    if new.validity.valid_from is None:
+    if new.validity.valid_from is None and not is_over:
         changes += one(new, MemoryValidityChanged(Validity(start, new.validity.valid_to)))
     return (*changes, superseded_from(old, new.id, start))
 
@@ -61,17 +62,15 @@ def effective_start(new: Validity, old: Validity, instants: Sequence[datetime]) 
     """From when on one memory stands for another where nobody says so.
 
     It is the new one's beginning; where the old one began no earlier, or the new one is over by then, the first of
-    some instants that fits both windows.
+    some instants that lies in both windows, or else in the old one's.
 
     Args:
         new, old: When the two are true.
         instants: Others to choose from, such as now.
     """
     wanted: tuple[datetime, ...] = (*(() if new.valid_from is None else (new.valid_from,)), *instants)
-    for start in wanted:
-        if (old.valid_from is None or old.valid_from < start) and (new.valid_to is None or start < new.valid_to):
-            return start
-    return wanted[0]
+    later = [start for start in wanted if old.valid_from is None or old.valid_from < start] or wanted
+    return next((start for start in later if new.valid_to is None or start < new.valid_to), later[0])
 
 
 def superseded_from(old: MemoryState, by: str, start: datetime) -> Change:
