@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_core.analysis import STOP_WORDS, document, folded, question, terms
+from engram_core.analysis import STOP_WORDS, document, folded, forget, question, terms
 
 
 @pytest.mark.parametrize(
@@ -167,3 +167,12 @@ def test_composed_and_decomposed_text_have_equal_terms(text: str) -> None:
 def test_folding_is_stable(text: str) -> None:
     """Folding a folded text changes nothing more."""
     assert folded(folded(text)) == folded(folded(folded(text)))
+
+
+def test_what_is_remembered_may_be_forgotten() -> None:
+    """The terms of a text are the same before, with and after what is remembered of its words."""
+    text = "Harbours, harbouring C++ and e-mail"
+    once = document(text)
+    assert once == document(text)
+    forget()
+    assert once == document(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -125,3 +126,12 @@ def test_an_id_that_comes_twice_is_refused() -> None:
             ann.remember(Fact("sencha"))
         assert ["oolong"] == [memory.attributes.statement for memory in ann.find()]
         assert () == space.maintenance(user("ann")).verify().problems
+
+
+def test_ids_may_be_uuids() -> None:
+    """A source may give objects; what is stored is their text."""
+    made = [UUID(int=n) for n in range(1, 9)]
+    left = iter(made)
+    with MemorySpace.in_memory(ids=lambda: next(left)) as space:
+        receipt = space.session(user("ann")).remember(Fact("x"))
+    assert receipt.memory_id in {str(id) for id in made}

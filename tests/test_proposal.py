@@ -28,6 +28,7 @@ from engram_core.proposal import (
     fold_proposal,
     is_proposal_stream,
     proposal_stream,
+    words_owner,
 )
 from engram_core.testing import recorded_event, strategies
 from engram_core.testing.scenario import START
@@ -81,7 +82,7 @@ def test_it_begins_with_what_its_author_said() -> None:
     assert [("a", 1), ("b", 1)] == [(d.memory_id, d.base_revision) for d in state.drafts]
     assert state.draft(2) is state.drafts[1]
     assert state.draft(9) is None
-    assert "Tag(memory_id='a'" in repr(state.drafts[0])
+    assert "on a at revision 1, open: Tag(added=('x',))" in repr(state.drafts[0])
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,15 @@ def test_an_erased_partial_rejection_leaves_the_other_draft_open() -> None:
     state = fold_proposal(history)
     assert state is not None
     assert [2] == [d.number for d in state.open_drafts()]
+
+
+def test_an_erased_rejection_of_several_memories_closes_all() -> None:
+    """Where its words were about them all, it was about all drafts that nobody had decided."""
+    begun = told(OPENED, draft(1), draft(2, "b"))
+    rejected = recorded_event(ErasedPayload("ProposalRejected"), stream=proposal_stream("p"), version=4, position=4)
+    state = fold_proposal((*begun, rejected._replace(owner=words_owner("p"))))
+    assert state is not None
+    assert ("rejected", ["rejected", "rejected"]) == standing(state)
 
 
 @given(strategies.histories(streams=[proposal_stream("p")]), st.data())

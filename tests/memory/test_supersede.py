@@ -162,3 +162,14 @@ def test_the_edge_alone_means_the_same() -> None:
 def test_its_edge_is_not_unlinked() -> None:
     """A supersession is taken back as a whole."""
     pair().when(Supersede("a", "b")).when(RemoveLink("b", SUPERSEDES, "a")).then_rejected("conflict", naming="undo")
+
+
+def test_an_edge_that_stands_already_is_not_drawn_again() -> None:
+    """As where a foreign log has the edge without what comes with it."""
+    begun = Scenario[Any, Any]().given(
+        memory_created(Fact("Alice lives in Rome.")),
+        happened(memory_created(Fact("Alice lives in Oslo."), links=(Link(SUPERSEDES, "a"),)), "b"),
+    )
+    begun.when(Supersede("a", "b", START + DAY)).then(
+        happened(MemoryValidityChanged(Validity(START + DAY)), "b"), MemorySuperseded("b", START + DAY)
+    )
