@@ -128,7 +128,7 @@ def expected(driver: Driver, policy: Policy, now: datetime) -> dict[int, tuple[f
             last_access_at=last,
             accesses=accesses,
             neighbours=len(near.get(id, ())),
-            evidences=len(s.evidence),
+            evidences=len({(item.ref.type, item.ref.value) for item in s.evidence}),
             links=links.get(id, 0),
             is_disputed=id in disputed,
             is_pinned=s.importance.pinned,

@@ -201,7 +201,8 @@ def importance(states: Mapping[str, dict[str, Any]], id: str, viewer: str) -> fl
         return float(m["user_weight"])
     edges = sum(target in visible for _, target in m["links"])
     edges += sum(target == id for other in visible.values() for _, target in other["links"])
-    return min(1.0, IMPORTANCE[m["kind"]] + 0.10 * min(3, len(m["evidence"])) + 0.05 * min(4, edges))
+    supports = {(e[0], e[1]) for e in m["evidence"]}
+    return min(1.0, IMPORTANCE[m["kind"]] + 0.10 * min(3, len(supports)) + 0.05 * min(4, edges))
 
 
 def find(states: Mapping[str, dict[str, Any]], viewer: str, **options: Any) -> list[str]:
