@@ -24,8 +24,8 @@ from engram_core.errors import (
 )
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest
+from engram_core.reads.shapes import ill_shapes
 from engram_core.receipts import Receipt
-from engram_core.shapes import ill_shapes
 from engram_core.values import Actor, EvidenceRef, text_problem, to_micros
 from engram_core.verifying import VerifyReport, verify
 from engram_core.vocab import ActorKind, ArchiveReason, EvidenceType, LifetimeKind, ReceiptStatus

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Explanation,
         GivenEvidence,
         HistoryRow,
+        IllShape,
         Read,
         ReviewRow,
         Stats,
@@ -38,6 +39,7 @@ __all__ = [
     "HistoryRow",
     "Hit",
     "Hits",
+    "IllShape",
     "Memory",
     "Neighbour",
     "Page",
@@ -52,7 +54,8 @@ __all__ = [
 
 _HOMES = {
     "accounts": (
-        "Accesses Basis BeliefChange Diff DiffRow Explanation GivenEvidence HistoryRow Read ReviewRow Stats Why"
+        "Accesses Basis BeliefChange Diff DiffRow Explanation GivenEvidence HistoryRow IllShape Read ReviewRow Stats "
+        "Why"
     ),
     "graph": "Direction Edge Neighbour Path Subgraph",
     "listings": "Hit Hits Page Scores",

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from engram_core.results.memory import Memory
 from engram_core.values import Actor, EvidenceRef, Provenance
-from engram_core.vocab import ReviewReason
+from engram_core.vocab import Relation, ReviewReason
 
 __all__ = [
     "Accesses",
@@ -21,6 +21,7 @@ __all__ = [
     "Explanation",
     "GivenEvidence",
     "HistoryRow",
+    "IllShape",
     "Read",
     "ReviewRow",
     "Stats",
@@ -277,3 +278,16 @@ class Diff:
     def changed(self) -> tuple[DiffRow, ...]:
         """What is believed in both, differently."""
         return tuple(row for row in self.rows if row.change == "changed")
+
+
+@frozen
+class IllShape:
+    """Edges that every reader bears with, and that a person should look at.
+
+    Attributes:
+        relation: Of the edges.
+        memory_ids: Of a second edge, the source and then its targets; of a circle, all that lie in it.
+    """
+
+    relation: Relation
+    memory_ids: tuple[str, ...]

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final, NamedTuple
+from typing import Final
 
 from engram_core.kinds.relations import RELATIONS
+from engram_core.results.accounts import IllShape
 from engram_core.vocab import Relation
 
-__all__ = ["IllShape", "ill_shapes"]
+__all__ = ["ill_shapes"]
 
 _LIVE: Final = "('active', 'archived')"
-
-
-class IllShape(NamedTuple):
-    """Edges that every reader bears with, and that a person should look at.
-
-    Attributes:
-        relation: Of the edges.
-        memory_ids: Of a second edge, the source and then its targets; of a circle, all that lie in it.
-    """
-
-    relation: Relation
-    memory_ids: tuple[str, ...]
 
 
 def ill_shapes(tx: sqlite3.Connection) -> dict[str, list[IllShape]]:
