@@ -56,13 +56,15 @@ def test_what_was_not_looked_at_is_said(space: MemorySpace) -> None:
         ("caf\u00e9", True),
         ("cafe\u0301", True),
         ("(see", True),
+        ("თბილის", False),
+        ("თბილისი", True),
     ],
 )
 def test_a_phrase_holds_whole_words(phrase: str, found: bool) -> None:
     """In this order, whatever their case; where a script has no blanks, the signs."""
     with MemorySpace.in_memory() as space:
         ann = space.session(user("ann"))
-        ann.remember(Fact("smart deco style (see C++), 他喝茶了, Caf\u00e9"))
+        ann.remember(Fact("smart deco style (see C++), 他喝茶了, თბილისი, Caf\u00e9"))
         assert found == bool(ann.search(f'"{phrase}"'))
 
 

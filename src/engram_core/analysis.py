@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from attrs import frozen
 
 from engram_core.stems import stem
 
-__all__ = ["STOP_WORDS", "Question", "document", "folded", "forget", "question", "terms"]
+__all__ = ["STOP_WORDS", "Question", "document", "folded", "forget", "holds_words", "question", "terms"]
 
 _ASKING = """
     a about after again all also am an and any are as at be because been before being both but by
@@ -53,6 +53,7 @@ _COLOURS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0
 _MARKS = _COLOURS + "\u0900-\u0dff\u0f00-\u0fff"
 _EMOJI = "\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff"  # no skin tones
 
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _COLOUR = re.compile(f"[{_COLOURS}]")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ð": "d", "ħ": "h", "ŧ": "t"}
@@ -366,3 +367,25 @@ def _pairs(run: str, han: re.Pattern[str] | None) -> list[str]:
 
 
 _STOP_TERMS = frozenset(term for word in STOP_WORDS for term in _compound(word, False).split())
+
+
+def holds_words(text: str | None, phrase: str) -> bool:
+    """Whether a text holds the words of a phrase, whole and in this order, whatever their case and blanks.
+
+    Args:
+        text: The text; None holds nothing.
+        phrase: At least one word. Where a script puts no blanks between words, its letters need none around them.
+    """
+    return text is not None and _phrase(phrase).search(unicodedata.normalize("NFC", text.casefold())) is not None
+
+
+@lru_cache(maxsize=64)
+def _phrase(phrase: str) -> re.Pattern[str]:
+    words = unicodedata.normalize("NFC", phrase.casefold()).split()
+    begin, end = map(_boundary, (words[0][0], words[-1][-1]))
+    return re.compile(begin + r"\s+".join(map(re.escape, words)) + end)
+
+
+def _boundary(sign: str) -> str:
+    """What must stand beside the outer sign of a phrase: the end of its word, in scripts that have such ends."""
+    return r"\b" if sign.isalnum() and not _UNSPACED_LETTER.match(sign) else ""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import lru_cache
 from typing import Protocol, TypeAlias
 
+from engram_core.analysis import holds_words
 from engram_core.errors import StoreError
 from engram_core.ports import AtomicStore, EventStore, SqlStore
 from engram_core.stores.driver import closed, is_of_driver
@@ -251,20 +249,6 @@ def _log2(value: float | None) -> float | None:
     return None if value is None or value <= 0 else math.log2(value)
 
 
-def _holds_words(text: str | None, phrase: str) -> int:
-    """Whether a text holds the words of a phrase, whole and in this order, whatever their case and blanks."""
-    return int(text is not None and _words(phrase).search(unicodedata.normalize("NFC", text.casefold())) is not None)
-
-
-@lru_cache(maxsize=64)
-def _words(phrase: str) -> re.Pattern[str]:
-    folded = unicodedata.normalize("NFC", phrase.casefold()).split()
-    pattern = r"\s+".join(map(re.escape, folded))
-    # Scripts from Thai on put no blanks between words; of all others a word must not go on at either end.
-    begin, end = (r"\b" if sign.isalnum() and sign < "\u0e00" else "" for sign in ("".join(folded)[0], folded[-1][-1]))
-    return re.compile(begin + pattern + end)
-
-
 _FUNCTIONS: tuple[tuple[str, int, Callable[..., float | None]], ...] = (
     ("pow", 2, _pow),
     ("ln", 1, _ln),
@@ -274,7 +258,7 @@ _FUNCTIONS: tuple[tuple[str, int, Callable[..., float | None]], ...] = (
 
 def prepare_connection(connection: sqlite3.Connection) -> None:
     """Registers what our statements need beyond SQLite, and the mathematical functions that this build lacks."""
-    connection.create_function("holds_words", 2, _holds_words, deterministic=True)
+    connection.create_function("holds_words", 2, holds_words, deterministic=True)
     for name, arguments, function in _FUNCTIONS:
         try:
             connection.execute(f"SELECT {name}({', '.join('1' * arguments)})")
