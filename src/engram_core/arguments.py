@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from engram_core.errors import InvalidAttributesError, NotFoundError, Problem
@@ -48,6 +48,8 @@ __all__ = [
     "uuid_of",
     "visibility_of",
 ]
+
+T = TypeVar("T")
 
 MemoryRef: TypeAlias = "str | UUID | Memory[Any] | Receipt"
 """What names a memory: its id, the memory itself, or the receipt of a write."""
@@ -156,21 +158,12 @@ def checked_evidence(given: object) -> EvidenceRef:
     return given
 
 
-_VISIBILITIES = {each.kind.value: each for each in (shared(), private())}
-_LIFETIMES = {each.kind.value: each for each in (permanent(), standard(), ephemeral())}
-
-
 def visibility_of(given: object) -> Visibility:
     """Who may see something, from a value or from the word for one that needs no more.
 
     Raises: InvalidAttributesError that names what there is.
     """
-    if isinstance(given, str) and given in _VISIBILITIES:
-        return _VISIBILITIES[given]
-    if isinstance(given, Visibility):
-        return given
-    problem = f"must be shared(), private() or restricted(…), not {_shown(given)}"
-    raise InvalidAttributesError("visibility", [Problem("visibility", problem)])
+    return _value_of(given, Visibility, _VISIBILITIES, "visibility", "shared(), private() or restricted(…)")
 
 
 def lifetime_of(given: object) -> Lifetime:
@@ -178,17 +171,20 @@ def lifetime_of(given: object) -> Lifetime:
 
     Raises: InvalidAttributesError that names what there is.
     """
-    if isinstance(given, str) and given in _LIFETIMES:
-        return _LIFETIMES[given]
-    if isinstance(given, Lifetime):
+    return _value_of(given, Lifetime, _LIFETIMES, "lifetime", "permanent(), standard(), until(…) or ephemeral()")
+
+
+_VISIBILITIES = {each.kind.value: each for each in (shared(), private())}
+_LIFETIMES = {each.kind.value: each for each in (permanent(), standard(), ephemeral())}
+
+
+def _value_of(given: object, cls: type[T], words: Mapping[str, T], name: str, choice: str) -> T:
+    if isinstance(given, cls):
         return given
-    problem = f"must be permanent(), standard(), until(…) or ephemeral(), not {_shown(given)}"
-    raise InvalidAttributesError("lifetime", [Problem("lifetime", problem)])
-
-
-def _shown(given: object) -> str:
-    """What was given, if it is a short word; else of what type it is."""
-    return repr(str(given)) if isinstance(given, str) and len(given) <= 40 else type(given).__name__
+    if isinstance(given, str) and given in words:
+        return words[given]
+    shown = repr(str(given)) if isinstance(given, str) else type(given).__name__
+    raise InvalidAttributesError(name, [Problem(name, f"must be {choice}, not {shown}")])
 
 
 def check_type(given: object, wanted: type, name: str) -> None:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeAlias, assert_never
 
+from attrs import fields
+
 from engram_core import confidence as arithmetic
 from engram_core.errors import EngramError
 from engram_core.events import (
@@ -94,29 +96,7 @@ def dispute_key(by: str | None, evidence: EvidenceRef | None) -> str:
 class _Folding:
     """A memory under construction: mutable inside `fold`, and nowhere else."""
 
-    __slots__ = (
-        "absorbed",
-        "attributes",
-        "confidence",
-        "edges",
-        "evidence",
-        "external_ids",
-        "id",
-        "importance",
-        "kind",
-        "lifecycle",
-        "lifetime",
-        "origin",
-        "position",
-        "redacted",
-        "revision",
-        "tags",
-        "text",
-        "touched",
-        "updated_at",
-        "validity",
-        "visibility",
-    )
+    __slots__ = tuple(attribute.name for attribute in fields(MemoryState))
     id: str
     kind: str
     origin: Origin

@@ -82,7 +82,7 @@ def fingerprint(
         return None
     audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]
     said = f"{_quoted(title) if title is not None else 'null'},{_quoted(content)},{_canonical(given)}"
-    text = f"[1.0,{_quoted(kind)},{said},{_canonical(edges)},{_canonical(audience)}]"
+    text = f"[1,{_quoted(kind)},{said},{_canonical(edges)},{_canonical(audience)}]"
     return sha256(text.encode()).hexdigest()
 
 

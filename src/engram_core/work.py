@@ -63,7 +63,8 @@ class Work:
         self._pending: dict[str, list[RecordedEvent]] = {}
         self._counts: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
-        self._printed: dict[int, tuple[MemoryCreated, str | None]] = {}
+        self._printed: tuple[MemoryCreated | None, str | None] = (None, None)
+        self._digests: dict[str, str | None] = {}
         self.externals: dict[tuple[str, str], list[str]] = {}
 
     @contextmanager
@@ -309,8 +310,8 @@ class Work:
         """What the new memory says, as a digest; None when it can have no exact duplicate."""
         if created.redactions:
             return None
-        if (printed := self._printed.get(id(created))) is not None:
-            return printed[1]
+        if self._printed[0] is created:
+            return self._printed[1]
         digest = fingerprint(
             self.core.options.kinds,
             kind=created.kind,
@@ -320,13 +321,12 @@ class Work:
             links=created.links,
             visibility=created.visibility,
         )
-        self._printed[id(created)] = created, digest
+        self._printed = (created, digest)
         return digest
 
     def digest_of(self, events: Sequence[RecordedEvent]) -> str | None:
-        """The fingerprint of a memory that these events of its stream made, if it was computed already."""
-        printed = self._printed.get(id(events[0].event)) if len(events) == 1 else None
-        return None if printed is None else printed[1]
+        """The fingerprint of a memory that these events of its stream made, if the decision computed it already."""
+        return self._digests.get(events[0].stream) if len(events) == 1 else None
 
     def fingerprint_of(self, memory: MemoryState) -> str | None:
         """What a memory that is there says, as a digest."""
@@ -357,7 +357,8 @@ class Work:
     def _remembered(self, id: str, created: MemoryCreated) -> None:
         for pair in created.external_ids:
             self.externals.setdefault(pair, []).append(id)
-        if (digest := self.fingerprint(created)) is not None:
+        digest = self._digests[id] = self.fingerprint(created)
+        if digest is not None:
             self.fingerprints.setdefault(digest, id)
 
     def _provisional(self, change: Change, occurred_at: datetime) -> RecordedEvent:
