@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,9 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-
-if importlib.util.find_spec("engram_core").origin is None:  # type: ignore[union-attr]
-    pytest.skip("the door, __init__.py, is yet to come", allow_module_level=True)
 
 import examples.git_history as example
 from engram_core import MemorySpace, user
