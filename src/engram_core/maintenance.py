@@ -24,7 +24,6 @@ from engram_core.errors import (
 )
 from engram_core.log import Anchor, Author
 from engram_core.projections.proposals import draft_digest
-from engram_core.reads.shapes import ill_shapes
 from engram_core.receipts import Receipt
 from engram_core.values import Actor, EvidenceRef, text_problem, to_micros
 from engram_core.verifying import VerifyReport, verify
@@ -243,6 +242,7 @@ class Maintenance:
         Under "second_edge" and "circle" stand edges that ought not to be together (`IllShape`): each was allowed to
         somebody from whom the others were hidden.
         """
+        from engram_core.reads.shapes import ill_shapes
         from engram_core.session import Session
 
         view = Session(self._engine, self._author.actor, record=False)
