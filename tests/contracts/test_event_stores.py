@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
+import time
 import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from engram_core.ports import AtomicStore, Clock, EraserStore, EventStore, SqlStore
@@ -57,3 +61,41 @@ class TestSqliteStore(EventStoreContract, unittest.TestCase):
         store = self.fresh()
         assert isinstance(store, SqlStore)
         assert isinstance(store, EraserStore)
+
+
+class Sluggish(InMemoryStore):
+    """Makes other threads wait for a running transaction, and is slow to let them go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holder: int | None = None
+        self.ended = threading.Event()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.holder = threading.get_ident()
+        try:
+            with super().transaction():
+                yield
+        finally:
+            self.holder = None
+            self.ended.set()
+
+    def head(self) -> int:
+        if self.holder not in (None, threading.get_ident()):
+            self.ended.wait(60)
+            time.sleep(0.5)
+        return super().head()
+
+
+def test_the_contract_waits_for_whom_a_store_makes_wait() -> None:
+    """A reader that comes late is no fault of the store."""
+
+    class Case(EventStoreContract, unittest.TestCase):
+        def make_store(self) -> EventStore:
+            return Sluggish()
+
+    result = unittest.TestResult()
+    Case("test_transaction_is_hidden_until_its_end").run(result)
+    assert [] == [told for _, told in (*result.failures, *result.errors, *result.skipped)]
+    assert 1 == result.testsRun

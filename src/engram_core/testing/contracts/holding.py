@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from engram_core.errors import ConcurrencyError, DuplicateEvent
 from engram_core.ports import AtomicStore, EraserStore
 from engram_core.testing.building import appending, whole_log
@@ -71,15 +73,18 @@ class Holding(Obligations):
         store = self.atomic()
         store.append([appending("a", "1")])
         seen: list[tuple[int, int]] = []
+        has_looked = threading.Event()
 
         def look() -> None:
             seen.append((store.head(), len(store.read_stream("a"))))
+            has_looked.set()
 
         with store.transaction():
             store.append([appending("a", "2"), appending("b", "3")])
             self.in_threads([look], patience=0.5)
-        self.in_threads([look], patience=60)
         # A store may also make the other thread wait; then it sees the end twice.
+        has_looked.wait(60)
+        self.in_threads([look], patience=60)
         self.assertIn(seen, ([(1, 1), (3, 2)], [(3, 2), (3, 2)]))
 
     def test_transactions_exclude_each_other(self) -> None:
