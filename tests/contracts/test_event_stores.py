@@ -74,6 +74,7 @@ class Sluggish(InMemoryStore):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         self.holder = threading.get_ident()
+        self.ended.clear()
         try:
             with super().transaction():
                 yield
