@@ -28,15 +28,16 @@ def terms_of(text: str) -> str:
     return text_terms(title=None, fields=[text], content="", tags=())
 
 
-def differences(folder: Path) -> list[str]:
+def differences(folder: Path, size: int = 5_000) -> list[str]:
     """What a floor left otherwise than the library, in words; empty when every row of every table agrees.
 
     The library goes first, and the floor is then given its ids, salts and instants: what they are is chance.
 
     Args:
         folder: Where the files of a small space are made.
+        size: How many memories it holds before.
     """
-    world = filled(folder, 5_000)
+    world = filled(folder, size)
     floor = Floor(world.copy("agreement.db"))
     session, about, before = world.session, world.person, world.space.position
     one, *many = [f"{text} {before}" for text in _TEXTS]

@@ -157,7 +157,7 @@ class Floor:
         totals: dict[int, list[int]] = {}
         for text, found in zip(texts, terms, strict=True):
             id, at, attributes = self.id(), self.happened(), {"statement": text}
-            said = f'[1.0,"fact",null,"",{{"statement":"{" ".join(text.split())}"}},[["about","{about}"]],["shared"]]'
+            said = f'[1,"fact",null,"",{{"statement":"{" ".join(text.split())}"}},[["about","{about}"]],["shared"]]'
             fingerprint = sha256(said.encode()).hexdigest()
             db.execute("SELECT id FROM memories WHERE fingerprint = ?", (fingerprint,)).fetchone()
             value = {**self._created, "attributes": attributes, "links": [["about", about]]}
