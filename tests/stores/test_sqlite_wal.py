@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,33 @@ def test_a_big_commit_is_noticed_at_once(tmp_path: Path) -> None:
     """One transaction of many events is copied when it has been committed."""
     store = SqliteStore(tmp_path / "log.db", durability="normal")
     store.append([appending("s", *(str(number) for number in range(4_000)), text="x" * 2_000)])
-    assert wal.size(store.path) > wal.CHECKPOINT_BYTES
+    assert wal.used(store.path) > wal.KEPT_BYTES
     assert store.path.stat().st_size > 8_000_000
     fill(store, 1)
-    assert wal.size(store.path) < 1_100_000  # it started anew, and its file was cut
+    assert wal.used(store.path) < 100_000  # it started anew
+    assert wal.KEPT_BYTES == wal.size(store.path)  # and its file was cut
     store.close()
+
+
+def test_what_is_left_of_rounds_before_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file keeps its length when the log starts anew; only frames of the present round are in use."""
+    monkeypatch.setattr(wal, "CHECKPOINT_BYTES", 400_000)
+    store = SqliteStore(tmp_path / "log.db", durability="normal")
+    used, length = [wal.used(store.path)], 0
+    for number in range(200):
+        fill(store, 1, number)
+        used.append(wal.used(store.path))
+        assert wal.size(store.path) >= length
+        length = wal.size(store.path)
+    rounds = sum(later < before for before, later in pairwise(used))
+    assert 2 <= rounds <= 10
+    assert 400_000 < max(used) < 800_000
+    with closing(sqlite3.connect(tmp_path / "log.db")) as other:
+        _, frames, _ = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        (page,) = other.execute("PRAGMA page_size").fetchone()
+    assert 32 + frames * (24 + page) == used[-1]
+    store.close()
+    assert 0 == wal.used(store.path)
 
 
 def test_a_reader_delays_the_copy_and_does_not_stop_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,11 +77,11 @@ def test_a_reader_delays_the_copy_and_does_not_stop_it(tmp_path: Path, monkeypat
     with other.reading() as connection:
         assert (20,) == connection.execute("SELECT count(*) FROM events").fetchone()
         fill(store, 200, 20)
-        assert wal.size(store.path) > 400_000
+        assert wal.used(store.path) > 400_000
         assert (20,) == connection.execute("SELECT count(*) FROM events").fetchone()
     fill(store, 300, 220)
     fill(store, 20, 520)
-    assert wal.size(store.path) < 1_100_000
+    assert wal.used(store.path) < 500_000
     assert 540 == other.head()
     other.close()
     store.close()

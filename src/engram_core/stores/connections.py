@@ -87,9 +87,7 @@ class Connections:
         try:
             self.check()
             if self._writer is None:
-                connection = self.extra()
-                connection.execute("PRAGMA busy_timeout=0")  # who writes waits by himself, see stores/sqlite.py
-                self._writer = Handle(connection)
+                self._writer = self._new_writer()
             connection = self._writer.ready(self._prepares)
         except BaseException:
             lock.release()
@@ -111,6 +109,23 @@ class Connections:
         if self._copier is None or not self._copier.usable:
             self._copier = Handle(self.extra())
         return self._copier.connection
+
+    def renew_writer(self) -> None:
+        """Puts a new writing connection in the place of the old one, for the thread that holds the lock.
+
+        The old one is closed last: SQLite copies and removes the write-ahead log with a file's last connection.
+        """
+        old, self._writer = self._writer, None
+        try:
+            self._writer = self._new_writer()
+        finally:
+            if old is not None:
+                old.close()
+
+    def _new_writer(self) -> Handle:
+        connection = self.extra()
+        connection.execute("PRAGMA busy_timeout=0")  # who writes waits by himself, see stores/sqlite.py
+        return Handle(connection)
 
     def release_writer(self) -> None:
         """Gives the write lock back."""

@@ -18,6 +18,7 @@ from engram_core.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from engram_core.stores import wal
 from engram_core.values import text_problem
 
 __all__ = [
@@ -51,7 +52,7 @@ _EACH = (
     "PRAGMA temp_store=MEMORY",  # no text of ours in temporary files
     "PRAGMA cache_size=-8000",
     "PRAGMA wal_autocheckpoint=0",  # see stores/wal.py
-    "PRAGMA journal_size_limit=1048576",
+    f"PRAGMA journal_size_limit={wal.KEPT_BYTES}",
 )
 
 

@@ -37,6 +37,8 @@ _OWNED = (
 
 _COMMITS_A_LOOK = 16
 _EVENTS_A_LOOK = 256
+_LARGE_TRANSACTION = 4_000
+"""Rows changed by a transaction after which its connection is unfit for small ones, see `_renew_if_swollen`."""
 
 
 class SqliteStore:
@@ -81,6 +83,7 @@ class SqliteStore:
         self._timeout = busy_timeout
         self._doom: BaseException | None = None
         self._commits = self._appended = 0
+        self._swollen = False
         self._large = wal.CHECKPOINT_BYTES
         with opening():
             if not found_at(self._path):
@@ -312,14 +315,28 @@ class SqliteStore:
         if self._commits < _COMMITS_A_LOOK and self._appended < _EVENTS_A_LOOK:
             return
         self._commits = self._appended = 0
-        size = wal.size(self._path)
-        if size < self._large:
+        used = wal.used(self._path)
+        if used < self._large:
             return
         copied = False
         with suppress(Exception):
             copied = self._checkpoint(connection, timeout=0)
         # While a reader is in the way, it is worth another try when it has grown as much once more.
-        self._large = wal.CHECKPOINT_BYTES if copied else size + wal.CHECKPOINT_BYTES
+        self._large = wal.CHECKPOINT_BYTES if copied else used + wal.CHECKPOINT_BYTES
+
+    def _renew_if_swollen(self, changed: int) -> None:
+        """Lets a connection go after which every commit would cost more than need be; called after a commit.
+
+        The table in which FTS5 gathers the words of a transaction grows with it, and never shrinks while the
+        connection lives; each commit goes through the whole of it. So the first small one after a large one is the
+        last of its connection.
+        """
+        if changed > _LARGE_TRANSACTION:
+            self._swollen = True
+        elif self._swollen:
+            self._swollen = False
+            with suppress(Exception):
+                self._connections.renew_writer()
 
     def _checkpoint(self, connection: sqlite3.Connection, *, timeout: float | None = None) -> bool:
         self._begin(connection, timeout=timeout)
@@ -398,7 +415,7 @@ def _version(connection: sqlite3.Connection, stream: str) -> int:
 class _Transaction:
     """From BEGIN IMMEDIATE to COMMIT, under this process's write lock of the file."""
 
-    __slots__ = ("_connection", "_store")
+    __slots__ = ("_changed_before", "_connection", "_store")
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
@@ -418,6 +435,7 @@ class _Transaction:
                 raise
             raise ours from error
         store._doom = None
+        self._changed_before = self._connection.total_changes
         return self._connection
 
     def __exit__(
@@ -437,6 +455,7 @@ class _Transaction:
                     first = failed
             if first is None:
                 store._checkpoint_if_large(connection)
+                store._renew_if_swollen(connection.total_changes - self._changed_before)
                 return
             _roll_back(connection)
         finally:

@@ -5,17 +5,23 @@ connection checkpoints by itself (`wal_autocheckpoint=0`). Who does it takes SQL
 the writing connection, which keeps out the writers of all processes, and then copies by a second connection,
 in the one mode that asks for no write lock. The log is emptied without a checkpoint: the commit that starts
 it anew cuts the file.
+
+Otherwise the file keeps its length when it is started anew: to write pages over costs less than to make new ones.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from os import SEEK_END
 from pathlib import Path
 
-__all__ = ["CHECKPOINT_BYTES", "checkpoint", "cut", "size"]
+__all__ = ["CHECKPOINT_BYTES", "KEPT_BYTES", "checkpoint", "cut", "size", "used"]
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """A log as large as this is copied after the commit that finds it so."""
+
+KEPT_BYTES = 2 * CHECKPOINT_BYTES
+"""A file that readers let grow beyond this is cut to it when it is started anew."""
 
 _HEADER, _FRAME_HEADER = 32, 24
 
@@ -24,6 +30,30 @@ def size(path: Path) -> int:
     """Bytes of the database's write-ahead log, 0 if there is none."""
     try:
         return path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def used(path: Path) -> int:
+    """Bytes of the write-ahead log that hold frames of its present round; what follows is left from rounds before.
+
+    Frames bear the salt of their round, as the header does, and those of the present one come first.
+    """
+    try:
+        with path.with_name(f"{path.name}-wal").open("rb", buffering=0) as log:
+            header = log.read(_HEADER)
+            if len(header) < _HEADER:
+                return 0
+            frame = _FRAME_HEADER + int.from_bytes(header[8:12], "big")
+            first, beyond = 0, (log.seek(0, SEEK_END) - _HEADER) // frame
+            while first < beyond:
+                middle = (first + beyond) // 2
+                log.seek(_HEADER + middle * frame + 8)
+                if log.read(8) == header[16:24]:
+                    first = middle + 1
+                else:
+                    beyond = middle
+            return _HEADER + first * frame
     except FileNotFoundError:
         return 0
 
