@@ -13,7 +13,7 @@ import pytest
 
 from engram_core.chain import ERASED_MARKER
 from engram_core.errors import StoreError
-from engram_core.kinds import Fact
+from engram_core.kinds import Fact, Person
 from engram_core.log import Anchor
 from engram_core.ports import Recorded
 from engram_core.space import MemorySpace
@@ -167,6 +167,52 @@ def test_an_open_gate_and_a_wrong_index(tmp_path: Path) -> None:
         problems = checked(space).problems
     assert any("gate for erasures stands open" in problem for problem in problems)
     assert any("events_command" in problem for problem in problems)
+
+
+_LENGTH = """
+    UPDATE texts SET length = length + 1 WHERE key = (SELECT max(key) FROM texts);
+    UPDATE text_totals SET length = length + 1 WHERE texts > 0
+"""
+_LEVEL = """
+    UPDATE text_shared_content SET id = id + 1;
+    UPDATE texts SET document = document + 1;
+    INSERT INTO text_shared (text_shared) VALUES ('rebuild')
+"""
+_OTHERWISE = """
+    CREATE TEMP TABLE kept AS SELECT * FROM {lane}_content;
+    UPDATE {lane} SET terms = 'pearl' WHERE rowid = (SELECT max(id) FROM {lane}_content);
+    UPDATE {lane}_content SET c0 = (SELECT c0 FROM kept WHERE kept.id = {lane}_content.id)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (_OTHERWISE.format(lane="text_shared"), "the index of text_shared does not find"),
+        (_OTHERWISE.format(lane="text_past"), "the index of text_past does not find"),
+        ("INSERT INTO text_private (rowid, terms) VALUES (990, 'pearl')", "the index of text_private does not find"),
+        (_LENGTH, "the length of the text of"),
+        (_LEVEL, "the length of the text of"),
+        ("UPDATE names SET to_position = NULL", "the names of .* should have ended"),
+        ("INSERT INTO names VALUES ('pearl', 99, 0, 1, 99, NULL)", "names holds"),
+    ],
+    ids=["other words", "other words in the past", "a text of nobody", "length", "level", "end of a name", "a name"],
+)
+def test_what_recall_finds_is_compared(tmp_path: Path, script: str, words: str) -> None:
+    """Words that are found and were never said, or said and not found, are reported, and a rebuild ends it."""
+    r = filled(tmp_path / "space.db")
+    ann = r.ann.remember(Person("Ann", aliases=("Annie",)))
+    r.ann.update(ann, aliases=("Nan",))
+    r.ann.remember(Fact("the whale sings"))
+    assert checked(r.space).ok
+    r.space.close()
+    with closing(raw(tmp_path / "space.db")) as connection:
+        connection.executescript(script)
+    with MemorySpace.open(tmp_path / "space.db") as space:
+        problems = checked(space).problems
+        assert any(re.search(words, problem) for problem in problems), problems
+        space.maintenance(system("test")).rebuild()
+        assert () == checked(space).problems
 
 
 def test_a_cut_tail_and_another_history() -> None:

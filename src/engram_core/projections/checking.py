@@ -42,6 +42,7 @@ class Check:
         self._problems: list[str] = []
         self._begun: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
+        self._indexed: Counter[str] = Counter()
         self._dangling: dict[tuple[int, str, str], int] = {}
         # Narrow tables are small enough to be made again as a whole.
         self._side = sqlite3.connect(":memory:", isolation_level=None)
@@ -87,6 +88,10 @@ class Check:
         found = {row[:3]: row[3] for row in self._tx.execute("SELECT * FROM dangling")}
         if found != self._dangling:
             self._say(f"dangling holds {len(found)} edges; the log makes {len(self._dangling)}, or others")
+        names = self._one("SELECT count(*) FROM names")
+        if names != self._begun["names"]:
+            self._say(f"names holds {names} rows; the log makes {self._begun['names']}")
+        self._words()
         for name in _NARROW:
             self._narrow(name)
         self._side.close()
@@ -188,40 +193,60 @@ class Check:
             return
         if before is not None and text_change(None, before, None, self._rows) is not None:
             self._ended["texts"] += 1
-            if (
-                self._one(
-                    "SELECT 1 FROM past_texts WHERE key = ? AND to_position = ?",
-                    (after.origin.position, after.position),
-                )
-                is None
-            ):
-                self._say(f"the text of {after.id} should have ended at position {after.position}")
+            self._text_ended(after.origin.position, after)
         if not isinstance(change, texts.Text):
             return
         self._begun["texts"] += 1
-        place = (change.key, change.position)
+        place, size = (change.key, change.position), texts.length_of(change.terms)
         row = self._tx.execute(
-            "SELECT lane, audience, document FROM texts WHERE key = ? AND from_position = ?", place
+            "SELECT lane, audience, length, document FROM texts WHERE key = ? AND from_position = ?", place
         ).fetchone()
         lane = texts.LANES[change.lane]
         if row is None:
             lane = texts.PAST_LANE
             row = self._tx.execute(
-                "SELECT lane, audience, document FROM past_texts WHERE key = ? AND from_position = ?", place
+                "SELECT lane, audience, length, document FROM past_texts WHERE key = ? AND from_position = ?", place
             ).fetchone()
         if row is None or row[:2] != (change.lane, change.audience):
             self._say(f"the text of {after.id} is not where it should be from position {after.position} on")
-        elif self._one(f"SELECT terms FROM {lane} WHERE rowid = ?", (row[2],)) != change.terms:
+        elif self._one(f"SELECT terms FROM {lane} WHERE rowid = ?", (row[3],)) != change.terms:
             self._say(f"the text of {after.id} differs from the log at position {after.position}")
+        elif row[2] != size or row[3] % 10 != texts.document_id(change.key, change.terms) % 10:
+            self._say(f"the length of the text of {after.id} differs from the log at position {after.position}")
+        if row is not None:
+            self._indexed[lane] += sum(hash((row[3], n, term)) for n, term in enumerate(change.terms.split()))
         self._names(change, after)
+
+    def _text_ended(self, key: int, state: MemoryState) -> None:
+        """Looks whether a text ended with the commit that made a state, and its names with it."""
+        ended = self._one(
+            "SELECT from_position FROM past_texts WHERE key = ? AND to_position = ?", (key, state.position)
+        )
+        if ended is None:
+            self._say(f"the text of {state.id} should have ended at position {state.position}")
+        elif self._one(
+            "SELECT 1 FROM names WHERE key = ? AND from_position = ? AND to_position IS NOT ? LIMIT 1",
+            (key, ended, state.position),
+        ):
+            self._say(f"the names of {state.id} should have ended at position {state.position}")
 
     def _names(self, text: texts.Text, state: MemoryState) -> None:
         found = self._tx.execute(
             "SELECT phrase, term, size FROM names WHERE key = ? AND from_position = ?", (text.key, text.position)
         )
         expected = {(n, term, len(phrase)) for n, phrase in enumerate(text.names) for term in phrase}
+        self._begun["names"] += len(expected)
         if set(found) != expected:
             self._say(f"the names of {state.id} differ from the log at position {state.position}")
+
+    def _words(self) -> None:
+        """Compares what each lane finds with what the log makes it find: every word, at its place, in its text.
+
+        Of both only a sum is kept, so this tells that a lane is wrong, and not where.
+        """
+        for lane in (*texts.LANES, texts.PAST_LANE):
+            if sum(map(hash, self._tx.execute(f"SELECT doc, offset, term FROM {lane}_places"))) != self._indexed[lane]:
+                self._say(f"the index of {lane} does not find what the log says; rebuild() makes it anew")
 
     # -- the rest -----------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ __all__ = [
     "drop_statements",
     "end_texts",
     "erase_texts",
+    "length_of",
     "name_phrases",
     "optimize_texts",
     "text_terms",
@@ -111,7 +112,7 @@ def name_phrases(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
 
 def document_id(key: int, terms: str) -> int:
     """The number of a text's row in its lane."""
-    return key * 10 + bisect_left(_BOUNDS, _length(terms))
+    return key * 10 + bisect_left(_BOUNDS, length_of(terms))
 
 
 def create_statements(prefix: str = "") -> list[str]:
@@ -150,7 +151,7 @@ def write_texts(
     totals: dict[tuple[int, int], list[int]] = {}
     rows = []
     for text in texts:
-        length = _length(text.terms)
+        length = length_of(text.terms)
         number = text.key * 10 + bisect_left(_BOUNDS, length)
         rows.append((text.key, text.lane, text.audience, length, number, text.position))
         total = totals.setdefault((text.lane, text.position // SPAN), [0, 0])
@@ -205,7 +206,8 @@ def optimize_texts(connection: sqlite3.Connection, *, prefix: str = "") -> None:
         connection.execute(f"INSERT INTO {prefix}{lane} ({prefix}{lane}) VALUES ('optimize')")
 
 
-def _length(terms: str) -> int:
+def length_of(terms: str) -> int:
+    """How many terms a text has."""
     return terms.count(" ") + terms.count("\n") + 1 if terms else 0
 
 
