@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -28,8 +29,11 @@ _BIG: Final = (
         for past in ("", "past_")
         for name in ("memories", "links", "tags", "texts", "supersessions", "settled")
     )
-    + "|events|batches|reads|accesses|names|scores|drafts"
+    + "|events|batches|reads|accesses|names|scores|drafts|alike"
 )
+
+_OF_FEW: Final = "memories_(?:gone|fallen|doubted|owners)|alike_shared"
+"""Indexes of what is rare, whatever there is of everything else."""
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +86,8 @@ FLAT: Final[dict[str, Action]] = {
     "recall": lambda c: c.ann.recall("what about unique21?"),
     "recall with filters": lambda c: c.ann.recall("unique21", kind="fact", tags=["topic0"]),
     "search": lambda c: c.ann.search("kind:fact unique21"),
+    "review page": lambda c: c.ann.reviews(limit=20),
+    "review page as an assistant": lambda c: c.bot.reviews(limit=20),
     "find as an assistant": lambda c: c.bot.find(kind="fact", limit=20),
     "get as an assistant": lambda c: c.bot.get(c.ids[21]),
     "recall as an assistant": lambda c: c.bot.recall("what about unique21?"),
@@ -107,7 +113,6 @@ LINEAR: Final[dict[str, Action]] = {
     "count": lambda c: c.ann.count(),
     "tags": lambda c: c.ann.tags(),
     "stats": lambda c: c.ann.stats(),
-    "review page": lambda c: c.ann.reviews(limit=20),
 }
 """Reads that look at everything; twice as much may cost twice as much, and no more."""
 
@@ -177,7 +182,7 @@ def _is_scan(step: str, statement: str, *, sorts: bool) -> bool:
     name, how = found.groups()
     is_big = bool(re.fullmatch(_BIG, name) or re.search(rf"\b(?:{_BIG})\s+(?:AS\s+)?{name}\b", statement))
     in_order = "USING" in how and "INDEX" in how and not sorts
-    return is_big and not in_order
+    return is_big and not in_order and not re.search(rf"INDEX (?:{_OF_FEW})\b", how)
 
 
 def test_that_a_scan_is_found(large: Counted) -> None:
@@ -213,6 +218,8 @@ VERBS: Final[dict[str, tuple[Callable[[Counted, str], object], int, int]]] = {
 def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counted]:
     """A space to write into."""
     counted = Counted(tmp_path_factory.mktemp("written") / "brain.db", _SMALL)
+    with closing(sqlite3.connect(counted.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it becomes due sooner or later, in some test
     yield counted
     counted.space.close()
 

@@ -78,7 +78,7 @@ from engram_core.values import (
 )
 from engram_core.vocab import ActorKind, ArchiveReason, FieldGroup, Relation, StoredStatus
 
-__all__ = ["Upcast", "dispute_key", "evolve", "fold"]
+__all__ = ["Upcast", "dispute_key", "evolve", "fold", "is_own_word"]
 
 Upcast: TypeAlias = Callable[[str, Mapping[str, Any], int], Mapping[str, Any]]
 """How a whole older payload becomes one of the current schema: `KindRegistry.upcast`."""
@@ -91,6 +91,11 @@ def dispute_key(by: str | None, evidence: EvidenceRef | None) -> str:
     if evidence is not None:
         return f"evidence:{evidence.type}:{evidence.value}"
     return "word"
+
+
+def is_own_word(ground: str) -> bool:
+    """True for the key of a contradiction by a word or evidence, and not by another memory."""
+    return not ground.startswith("memory:")
 
 
 class _Folding:

@@ -108,6 +108,22 @@ def test_pages_of_any_size_are_the_whole_queue_in_order() -> None:
     assert set(ReviewReason) == found
 
 
+def test_rows_that_are_masked_alike_are_all_shown() -> None:
+    """An assistant who may not learn what is gone sees each edge to it, however small his pages are."""
+    r = room()
+    gone = [r.ann.remember(Fact(f"gone {n}")) for n in range(3)]
+    told = r.ann.remember(Fact("points to them"), links=[("about", one) for one in gone])
+    for one in gone:
+        r.ann.delete(one)
+    rows, after = [], None
+    while True:
+        page = r.bot.reviews(reason="dangling_edge", limit=1, after=after)
+        rows += page
+        if (after := page.next) is None:
+            break
+    assert [(told.memory_id, None)] * 3 == [(row.memory_id, row.other_id) for row in rows]
+
+
 def test_two_who_share_a_contact_are_suggested_until_told_apart() -> None:
     """With the contact in the row; a contact that the viewer may not see suggests nothing to him."""
     r = room()

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any, Final
 
-from engram_core.projections import schema, sides, texts
+from engram_core.projections import alike, schema, sides, texts
 from engram_core.projections.filling import write_rest
 from engram_core.projections.indexing import text_change
 from engram_core.projections.rows import Commit, Row, Rows, Transition, cleaned, is_bare, touched_groups
@@ -25,7 +25,7 @@ _NAMES: Final = tuple(name for name, _ in schema.MEMORY_COLUMNS)
 _COLUMNS: Final = ", ".join(_NAMES)
 _FROM: Final = _NAMES.index("from_position")
 _MOST: Final = 100
-_NARROW: Final = ("reads", "accesses", "proposals", "drafts", "batches", "commands")
+_NARROW: Final = ("reads", "accesses", "proposals", "drafts", "batches", "commands", "alike")
 
 
 class Check:
@@ -63,6 +63,10 @@ class Check:
             self._memory(transition)
             self._hanging(transition)
             self._text(transition)
+            if transition.after.kind in self._rows.named and (
+                (touched := _touched(transition)) is None or touched & {"attributes", "absorbed"}
+            ):
+                alike.write(self._side, alike.borne(transition.after, self._rows))
 
     def end(self) -> list[str]:
         """What does not agree, in words; empty when all is well."""

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from engram_core.errors import EngramError
 from engram_core.events import RecordedEvent
+from engram_core.folding import is_own_word
 from engram_core.identity import fingerprint
 from engram_core.kinds import KindRegistry
 from engram_core.lifecycle import decay_of, expires_at, stale_at
@@ -21,7 +22,7 @@ from engram_core.policy import Policy
 from engram_core.projections.schema import MEMORY_COLUMNS
 from engram_core.state import MemoryState
 from engram_core.values import Provenance, to_micros
-from engram_core.vocab import Kind, StoredStatus, VisibilityKind
+from engram_core.vocab import Kind, Relation, StoredStatus, VisibilityKind
 
 __all__ = ["Commit", "Row", "Rows", "Section", "Transition", "cleaned", "is_bare", "is_memory_stream", "touched_groups"]
 
@@ -96,7 +97,8 @@ _SECTIONS: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("attributes", ("attributes", "absorbed"), ("attributes", "happened_from", "happened_to")),
     ("tags", ("tags", "absorbed"), ("tags",)),
     ("evidence", ("evidence",), ("evidence", "evidence_count")),
-    ("confidence", ("confidence",), ("confidence", "confirmed_at", "user_confirmed")),
+    ("confidence", ("confidence",), ("confidence", "confirmed_at", "user_confirmed", "doubted")),
+    ("owners", ("edges",), ("owners",)),
     ("importance", ("importance",), ("pinned", "user_weight")),
     ("lifecycle", ("lifecycle",), ("stored", "superseded", "because", "merged_into")),
     ("visibility", ("visibility",), ("lane", "audience")),
@@ -120,6 +122,9 @@ class Rows:
         kinds: Tells the current schema of attributes, entities and alias fields.
         policy: Tells when memories go stale and expire.
         lenient: Keep attributes of a version to come as they are, instead of refusing them.
+
+    Attributes:
+        named: The kinds whose memories may seem to be one by what they are called, or by how they are reached.
     """
 
     def __init__(self, kinds: KindRegistry, policy: Policy, *, lenient: bool = False) -> None:
@@ -130,6 +135,7 @@ class Rows:
             (frozenset(groups), columns, getattr(self, f"_{name}")) for name, groups, columns in _SECTIONS
         )
         self._versions = {spec.kind: spec.version for spec in kinds}
+        self.named = frozenset({Kind.CONTACT.value, *(spec.kind for spec in kinds if spec.entity)})
         self._decays = {kind: decay_of(kind, policy, kinds) for kind in kinds.kinds}
         self._plans: dict[frozenset[str], tuple[tuple[str, ...], tuple[Section, ...]]] = {}
 
@@ -238,7 +244,14 @@ class Rows:
 
     def _confidence(self, state: MemoryState) -> tuple[Any, ...]:
         belief = state.confidence
-        return _number(belief.confidence), _micros(belief.last_confirmed_at), belief.user_confirmed
+        # Which voice was the last is not kept: who asks reads the stream of those few that are marked.
+        doubted = belief.disputed > belief.user_confirmed and any(is_own_word(ground) for _, ground in belief.disputes)
+        return _number(belief.confidence), _micros(belief.last_confirmed_at), belief.user_confirmed, int(doubted)
+
+    def _owners(self, state: MemoryState) -> tuple[Any, ...]:
+        if state.kind != Kind.CONTACT:
+            return (None,)
+        return (sum(link.relation is Relation.OWNED_BY for link in state.edges.links),)
 
     def _importance(self, state: MemoryState) -> tuple[Any, ...]:
         return int(state.importance.pinned), state.importance.user_weight
@@ -302,6 +315,7 @@ class Rows:
             "evidence_count": 0,
             "confidence": 0.0,
             "user_confirmed": 0,
+            "doubted": 0,
             "pinned": 0,
             "lifetime": "standard",
             "superseded": 0,

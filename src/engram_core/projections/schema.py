@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "FALLEN",
     "MEMORY_COLUMNS",
     "OTHER_TABLES",
     "SCHEMA_VERSION",
@@ -21,7 +22,7 @@ __all__ = [
     "table_statements",
 ]
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 MEMORY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("key", "INTEGER"),
@@ -56,6 +57,8 @@ MEMORY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("source", "TEXT"),  # JSON of the Provenance; NULL when erased
     ("session", "TEXT"),  # session of the source
     ("fingerprint", "TEXT"),  # NULL: can have no exact duplicate
+    ("doubted", "INTEGER NOT NULL"),  # 1: somebody may dispute it by a word or evidence, unconfirmed by a user since
+    ("owners", "INTEGER"),  # contacts: how many edges owned_by it has
     ("created_at", "INTEGER NOT NULL"),
     ("recorded_at", "INTEGER NOT NULL"),
     ("updated_at", "INTEGER NOT NULL"),
@@ -100,6 +103,11 @@ TABLES: Final[dict[str, tuple[tuple[tuple[str, str], ...], str]]] = {
 }
 """Tables with a past: columns, and the primary key of a present row."""
 
+FALLEN: Final = "superseded = 1 OR because = 'wrong' OR because = 'merged'"
+"""SQL: what is there, and may be no ground to rest on any more; the condition of an index, to the letter."""
+
+_TOLD: Final = "relation = 'contradicts' OR relation = 'derived_from'"
+
 _INDEXES: Final = (
     "CREATE INDEX {p}memories_created ON {p}memories (created_at, id)",
     "CREATE INDEX {p}memories_kind ON {p}memories (kind, created_at, id)",
@@ -113,6 +121,15 @@ _INDEXES: Final = (
     "CREATE INDEX {p}drafts_memory ON {p}drafts (memory_id)",
     "CREATE INDEX {p}drafts_digest ON {p}drafts (digest) WHERE digest IS NOT NULL",
     "CREATE INDEX {p}memories_gone ON {p}memories (key) WHERE stored NOT IN ('active', 'archived')",
+    # What the review queue begins at: it would else look through everything for the little that waits.
+    "CREATE INDEX {p}memories_stale ON {p}memories (stale_at) WHERE stale_at IS NOT NULL AND stored = 'active'",
+    "CREATE INDEX {p}memories_doubted ON {p}memories (key) WHERE doubted = 1",
+    "CREATE INDEX {p}memories_owners ON {p}memories (key) WHERE owners <> 1",
+    f"CREATE INDEX {{p}}memories_fallen ON {{p}}memories (key) WHERE {FALLEN}",
+    f"CREATE INDEX {{p}}links_told ON {{p}}links (relation, source, target) WHERE {_TOLD}",
+    "CREATE INDEX {p}proposals_open ON {p}proposals (closed_position, opened_at, id)",
+    "CREATE INDEX {p}alike_key ON {p}alike (key)",
+    "CREATE INDEX {p}alike_shared ON {p}alike (shared, key) WHERE shared = 1",
     "CREATE INDEX {p}memories_merged ON {p}memories (merged_into) WHERE merged_into IS NOT NULL",
     "CREATE INDEX {p}links_target ON {p}links (target, relation, source, from_position)",
     "CREATE INDEX {p}tags_key ON {p}tags (key, tag)",
@@ -148,6 +165,11 @@ _OTHERS: Final = (
     ),
     # The sum of the reads of a memory.
     "CREATE TABLE {p}accesses (key INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL)",
+    # Names that entities bore, and values of contacts, at any time; shared when another of the kind bore it, too.
+    (
+        "CREATE TABLE {p}alike (kind TEXT NOT NULL, name TEXT NOT NULL, key INTEGER NOT NULL, shared INTEGER NOT NULL,"
+        " PRIMARY KEY (kind, name, key)) WITHOUT ROWID"
+    ),
     # Derived columns that one statement recomputes for the whole space.
     (
         "CREATE TABLE {p}scores (key INTEGER PRIMARY KEY, importance REAL NOT NULL, retention REAL NOT NULL,"
@@ -174,6 +196,7 @@ OTHER_TABLES: Final = (
     "dangling",
     "reads",
     "accesses",
+    "alike",
     "scores",
     "proposals",
     "drafts",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from engram_core.projections import sides
+from engram_core.projections import alike, sides
 from engram_core.projections.indexing import TextChanges
 from engram_core.projections.rows import Rows, Transition, cleaned, is_bare, touched_groups
 from engram_core.projections.schema import TABLES
@@ -59,6 +59,7 @@ class RowWriter:
         self._added: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _OWNED_BY}
         self._externals: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
         self._dangling: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
+        self._alike: list[tuple[str, str, int]] = []
         self._texts = TextChanges(tx, rows, prefix)
         self._dangles = tx.execute(f"SELECT EXISTS (SELECT 1 FROM {prefix}dangling)").fetchone()[0] == 1
 
@@ -77,6 +78,8 @@ class RowWriter:
             self._memory(transition, key)
             if touched is None or "tags" in touched or "absorbed" in touched:
                 self._tags(before, after, key)
+            if after.kind in self._rows.named and (touched is None or "attributes" in touched or "absorbed" in touched):
+                self._alike += alike.borne(after, self._rows)
             if touched is None or "edges" in touched or "lifecycle" in touched:
                 edges.append((before, after, key))
             if touched is None or "lifecycle" in touched:
@@ -113,6 +116,9 @@ class RowWriter:
             tx.executemany(sql.external_come, come)
         if self._dangles:
             self._flush_dangling()
+        if self._alike:
+            alike.write(tx, self._alike, self._prefix)
+            self._alike.clear()
         self._texts.flush()
         for collected in (self._moves, self._inserts, self._begun, gone, come):
             collected.clear()
@@ -249,5 +255,6 @@ def forget_rows(tx: sqlite3.Connection, key: int, *, edges: bool) -> None:
         tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
         tx.execute(f"DELETE FROM past_{table} WHERE {column} = ?", (key,))
     tx.execute("DELETE FROM external_ids WHERE key = ?", (key,))
+    alike.forget(tx, key)
     if edges:
         tx.execute("DELETE FROM dangling WHERE source = ?", (key,))

@@ -11,7 +11,7 @@ from engram_core.folding import dispute_key, fold
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import Basis
 
-__all__ = ["disputed_sql", "disputes", "is_doubted", "undermined"]
+__all__ = ["disputed_sql", "disputes", "is_doubted", "open_pairs", "undermined"]
 
 
 def _open(snapshot: Snapshot, here: str, there: str, since: str) -> str:
@@ -59,6 +59,15 @@ def disputes(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, list[int]]:
             if there not in found.setdefault(here, []):
                 found[here].append(there)
     return found
+
+
+def open_pairs(snapshot: Snapshot) -> list[tuple[int, int]]:
+    """All open contradictions, each once, whoever of the two contradicted the other."""
+    rows = snapshot.all(
+        "SELECT h.key, o.key FROM links d JOIN memories h ON h.key = d.source JOIN memories o ON o.key = d.target"
+        f" WHERE d.relation = 'contradicts' AND {_open(snapshot, 'h', 'o', 'd.began')}"
+    )
+    return list({frozenset(row): row for row in rows if row[0] != row[1]}.values())
 
 
 def is_doubted(snapshot: Snapshot, id: str) -> bool:
@@ -128,20 +137,20 @@ def _learn(snapshot: Snapshot, keys: Iterable[int], known: dict[int, _Ground]) -
         return
     sql = snapshot.sql
     rows = snapshot.all(
-        f"SELECT m.key, m.id, {sql.status('m')}, m.because, m.merged_into, m.confidence FROM memories m"
+        f"SELECT m.key, m.id, {sql.status('m')}, m.because, m.merged_into, m.confidence, m.doubted FROM memories m"
         " WHERE m.key IN (SELECT value FROM json_each(:keys))"
         f" AND {sql.traced('m')}",
         {"keys": listed},
     )
-    doubted = [row[0] for row in rows if row[5] < snapshot.library.policy.review.low_confidence]
+    doubted = {row[0]: bool(row[6]) for row in rows if row[5] < snapshot.library.policy.review.low_confidence}
     disputed = disputes(snapshot, doubted)
-    for key, id, status, because, survivor, _ in rows:
+    for key, id, status, because, survivor, *_ in rows:
         cause = None
         if status in {"superseded", "deleted", "erased", "withdrawn"} and survivor is None:
             cause = "deleted" if status == "withdrawn" else status
         elif status == "archived" and because == "wrong":
             cause = "wrong"
-        elif key in disputed or (key in doubted and is_doubted(snapshot, id)):
+        elif key in disputed or (doubted.get(key) and is_doubted(snapshot, id)):
             cause = "disputed"
         named = None if status in {"deleted", "erased", "withdrawn"} and not snapshot.sees_all else id
         known[key] = _Ground(key, named, cause, survivor)

@@ -1,19 +1,25 @@
 """The review queue: what waits for a person, derived from what is there. Source: model §8.
 
-Each reason is one query over what the viewer may see; the rows are ordered by reason, importance, age and id.
+Each reason is one query over what the viewer may see; the rows are ordered by reason, importance, age and id. A query
+begins at the few that may wait, which indexes name (`reads.waiting`), and never at everything; reasons behind a page
+are not looked into.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
+from math import ceil
 from typing import Any, Final, NamedTuple
 
 from engram_core.errors import InvalidAttributesError, Problem
 from engram_core.identity import normal_name
-from engram_core.reads.disputes import disputes, is_doubted, undermined
+from engram_core.projections.alike import names
+from engram_core.reads import waiting
+from engram_core.reads.disputes import is_doubted, open_pairs, undermined
 from engram_core.reads.listing import Cursor, check_limit, importance_sql, read_cursor, write_cursor
 from engram_core.reads.snapshot import Snapshot
 from engram_core.results.accounts import ReviewRow
@@ -32,20 +38,40 @@ class _Case(NamedTuple):
     `holds` asks what is too dear to ask of all; it is asked in the order of the queue, and no longer than needed.
     """
 
-    key: int | None
+    key: int
     other: str | None = None
-    proposal_id: str | None = None
     evidence: Mapping[str, Any] = {}
-    at: int = 0
     holds: Callable[[], bool] = lambda: True
 
 
-class _Placed(NamedTuple):
-    """A case with its place in the queue, by which it is sorted, and the memory that it concerns."""
+class _Place(NamedTuple):
+    """A place in the queue, by which it is sorted; `number` tells apart what is masked alike."""
 
-    place: tuple[int, float, int, str, str]
-    case: _Case
+    rank: int
+    unimportance: float
+    at: int
+    id: str
+    other: str = ""
+    number: int = 0
+
+
+class _Placed(NamedTuple):
+    """What waits at a place in the queue."""
+
+    place: _Place
     memory_id: str | None
+    other: str | None = None
+    proposal_id: str | None = None
+    evidence: Mapping[str, Any] = {}
+    holds: Callable[[], bool] = lambda: True
+
+
+class _Stretch(NamedTuple):
+    """The part of one reason that is asked for: as many as there is room for, after a place."""
+
+    rank: int
+    last: _Place | None
+    room: int
 
 
 def reviews(
@@ -64,27 +90,29 @@ def reviews(
     limit = check_limit(limit, snapshot.library.limits)
     chosen = list(ReviewReason) if reason is None else [_reason(reason)]
     query = f"reviews:{reason}"
-    cursor = None if after is None else read_cursor(after, query, 4)
-    last = None if cursor is None else (*cursor.values, cursor.id)
-    shown = list(islice(_waiting(snapshot, chosen, last), limit + 1))
+    last = None
+    if after is not None:
+        (rank, unimportance, at, id, number), other = read_cursor(after, query, 5)
+        last = _Place(rank, unimportance, at, id, other, number)
+    shown = list(islice(_waiting(snapshot, chosen, last, limit + 1), limit + 1))
     following = None
     if len(shown) > limit:
-        *values, id = shown[limit - 1][1].place
-        following = write_cursor(Cursor(tuple(values), id), query)
+        end = shown[limit - 1][1].place
+        following = write_cursor(Cursor((*end[:4], end.number), end.other), query)
     return Page(tuple(_row(found, placed) for found, placed in shown[:limit]), following)
 
 
 def _waiting(
-    snapshot: Snapshot, reasons: Iterable[ReviewReason], last: tuple[Any, ...] | None
+    snapshot: Snapshot, reasons: Iterable[ReviewReason], last: _Place | None, room: int
 ) -> Iterator[tuple[ReviewReason, _Placed]]:
     """What waits after a place in the queue, in order; reasons that nobody comes to are not looked into."""
     ranks = {reason: rank for rank, reason in enumerate(ReviewReason)}
     for reason in reasons:
-        if last is not None and ranks[reason] < last[0]:
-            continue
-        for placed in sorted(_placed(snapshot, reason, ranks[reason]), key=lambda placed: placed.place):
-            if (last is None or placed.place > last) and placed.case.holds():
-                yield reason, placed
+        if last is None or ranks[reason] >= last.rank:
+            find, _ = _FINDERS[reason]
+            for placed in find(snapshot, _Stretch(ranks[reason], last, room)):
+                if (last is None or placed.place > last) and placed.holds():
+                    yield reason, placed
 
 
 def _reason(given: ReviewReason | str) -> ReviewReason:
@@ -95,18 +123,19 @@ def _reason(given: ReviewReason | str) -> ReviewReason:
         raise InvalidAttributesError("reviews", [problem]) from None
 
 
-def _placed(snapshot: Snapshot, reason: ReviewReason, rank: int) -> Iterator[_Placed]:
-    """The cases of one reason, each with its place in the queue."""
-    find, _ = _FINDERS[reason]
-    cases = list(find(snapshot))
-    figures = _figures(snapshot, {case.key for case in cases if case.key is not None})
-    for case in cases:
-        other = case.other or ""
-        if case.key is None:
-            yield _Placed((rank, 0.0, case.at, case.proposal_id or "", other), case, None)
-        elif case.key in figures:
+def _sorted(snapshot: Snapshot, stretch: _Stretch, cases: Iterable[_Case]) -> Iterator[_Placed]:
+    """The cases of one reason in the order of the queue; what is masked alike keeps the order in which it came."""
+    found = list(cases)
+    figures = _figures(snapshot, {case.key for case in found})
+    placed, alike = [], Counter[_Place]()
+    for case in found:
+        if case.key in figures:
             importance, created_at, id = figures[case.key]
-            yield _Placed((rank, -importance, created_at, id, other), case, id)
+            place = _Place(stretch.rank, -importance, created_at, id, case.other or "")
+            alike[place] += 1
+            place = place._replace(number=alike[place])
+            placed.append(_Placed(place, id, case.other, None, case.evidence, case.holds))
+    return iter(sorted(placed, key=lambda one: one.place))
 
 
 def _figures(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, tuple[float, int, str]]:
@@ -119,14 +148,45 @@ def _figures(snapshot: Snapshot, keys: Iterable[int]) -> dict[int, tuple[float, 
     return {key: (importance, created_at, id) for key, importance, created_at, id in rows}
 
 
+def _first(
+    snapshot: Snapshot,
+    stretch: _Stretch,
+    columns: str,
+    where: str,
+    evidence: Callable[..., Mapping[str, Any]],
+    more: Mapping[str, Any] = {},
+) -> Iterator[_Placed]:
+    """The first memories `m` that fulfil a condition, in the order of the queue; SQLite keeps no more of them.
+
+    Args:
+        snapshot: Through whose eyes.
+        stretch: How many, after which place.
+        columns: SQL of what `evidence` is made from.
+        where: SQL.
+        evidence: Makes the evidence of a row.
+        more: Parameters.
+    """
+    chosen = (
+        f"SELECT -({importance_sql(snapshot)}) AS unimportance, m.created_at AS at, m.id AS id, {columns}"
+        f" FROM memories m WHERE {where} LIMIT -1"  # so that nothing of it is computed twice
+    )
+    more = {**more, "room": stretch.room}
+    beyond = "1"
+    if stretch.last is not None and stretch.last.rank == stretch.rank:
+        beyond = "(unimportance, at, id) > (:unimportance, :at, :id)"
+        more |= {"unimportance": stretch.last.unimportance, "at": stretch.last.at, "id": stretch.last.id}
+    rows = snapshot.all(f"SELECT * FROM ({chosen}) WHERE {beyond} ORDER BY unimportance, at, id LIMIT :room", more)
+    for unimportance, at, id, *rest in rows:
+        yield _Placed(_Place(stretch.rank, unimportance, at, id), id, evidence=evidence(*rest))
+
+
 def _row(reason: ReviewReason, placed: _Placed) -> ReviewRow:
-    case = placed.case
     return ReviewRow(
         reason=reason,
         memory_id=placed.memory_id,
-        other_id=case.other,
-        proposal_id=case.proposal_id,
-        evidence=case.evidence,
+        other_id=placed.other,
+        proposal_id=placed.proposal_id,
+        evidence=placed.evidence,
         actions=_FINDERS[reason][1],
     )
 
@@ -134,115 +194,128 @@ def _row(reason: ReviewReason, placed: _Placed) -> ReviewRow:
 # -- the reasons ------------------------------------------------------------------------------------
 
 
-def _proposals(snapshot: Snapshot) -> Iterator[_Case]:
-    is_user = snapshot.point.actor.is_user
-    rows = snapshot.all(
-        "SELECT p.id, p.author, p.opened_at, (SELECT count(*) FROM drafts d WHERE d.proposal = p.id) FROM proposals p"
-        " WHERE p.position <= :upto AND (p.closed_position IS NULL OR p.closed_position > :upto)"
-        # One of which every draft was erased since was open in no past that can still be read.
-        " AND EXISTS (SELECT 1 FROM drafts d WHERE d.proposal = p.id AND d.digest IS NOT NULL)"
-        " AND (:everybody OR p.author = :viewer)",
-        {"upto": snapshot.known, "everybody": is_user},
+def _proposals(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
+    # One of which every draft was erased since was open in no past that can still be read.
+    asked = (
+        "SELECT p.opened_at, p.id, p.author, (SELECT count(*) FROM drafts d WHERE d.proposal = p.id) FROM proposals p"
+        " WHERE {when} AND EXISTS (SELECT 1 FROM drafts d WHERE d.proposal = p.id AND d.digest IS NOT NULL)"
+        " AND (:everybody OR p.author = :viewer) AND {beyond}"
     )
-    for id, author, opened_at, drafts in rows:
-        evidence = {"author": author, "opened_at": from_micros(opened_at), "drafts": drafts}
-        yield _Case(None, None, id, evidence, opened_at)
+    more: dict[str, Any] = {"everybody": snapshot.point.actor.is_user, "room": stretch.room}
+    beyond = "1"
+    if stretch.last is not None and stretch.last.rank == stretch.rank:
+        beyond = "(p.opened_at, p.id) > (:at, :id)"
+        more |= {"at": stretch.last.at, "id": stretch.last.id}
+    sql = asked.format(when="p.closed_position IS NULL", beyond=beyond)
+    if snapshot.parameters["known"] is not None:
+        sql = (
+            asked.format(when="p.closed_position IS NULL AND p.position <= :known", beyond=beyond)
+            + " UNION ALL "
+            + asked.format(when="p.closed_position > :known AND p.position <= :known", beyond=beyond)
+        )
+    for at, id, author, drafts in snapshot.all(f"{sql} ORDER BY 1, 2 LIMIT :room", more):
+        evidence = {"author": author, "opened_at": from_micros(at), "drafts": drafts}
+        yield _Placed(_Place(stretch.rank, 0.0, at, id), None, proposal_id=id, evidence=evidence)
 
 
-def _disputed_pairs(snapshot: Snapshot) -> dict[int, list[int]]:
-    rows = snapshot.all("SELECT l.source, l.target FROM links l WHERE l.relation = 'contradicts'")
-    return disputes(snapshot, {key for row in rows for key in row})
-
-
-def _contradictions(snapshot: Snapshot) -> Iterator[_Case]:
+def _contradictions(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """One row a pair: of the two the less believed one, of equals the older."""
-    found = _disputed_pairs(snapshot)
+    pairs = open_pairs(snapshot)
     rows = snapshot.all(
         "SELECT m.key, m.confidence, m.created_at, m.id FROM json_each(:keys) j CROSS JOIN memories m"
         f" ON m.key = j.value WHERE {snapshot.sql.shown('m')}",
-        {"keys": json.dumps(list(found))},
+        {"keys": json.dumps(list({key for pair in pairs for key in pair}))},
     )
     sides = {key: (confidence, created_at, id, key) for key, confidence, created_at, id in rows}
-    told = set()
-    for key, others in found.items():
-        for other in others:
-            pair = frozenset((key, other))
-            if pair in told or not pair <= sides.keys():
-                continue
-            told.add(pair)
-            doubted, believed = sorted(sides[k] for k in pair)
-            evidence = {"confidence": doubted[0], "other_confidence": believed[0]}
-            yield _Case(doubted[3], believed[2], None, evidence)
+    cases = []
+    for pair in pairs:
+        doubted, believed = sorted(sides[key] for key in pair)
+        evidence = {"confidence": doubted[0], "other_confidence": believed[0]}
+        cases.append(_Case(doubted[3], believed[2], evidence))
+    return _sorted(snapshot, stretch, cases)
 
 
-def _low_confidence(snapshot: Snapshot) -> Iterator[_Case]:
+def _low_confidence(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """Believed below the threshold, and disputed by a memory, by evidence or by somebody's word."""
     threshold = snapshot.library.policy.review.low_confidence
+    disputed = {key for pair in open_pairs(snapshot) for key in pair}
     rows = snapshot.all(
-        "SELECT m.key, m.id, m.confidence, m.revision FROM memories m"
-        f" WHERE m.confidence < :threshold AND {snapshot.sql.recallable('m')}",
-        {"threshold": threshold},
+        "SELECT m.key, m.id, m.confidence FROM memories m WHERE m.key IN"
+        " (SELECT value FROM json_each(:keys) UNION SELECT d.key FROM memories d WHERE d.doubted = 1)"
+        f" AND m.confidence < :threshold AND {snapshot.sql.recallable('m')}",
+        {"threshold": threshold, "keys": json.dumps(sorted(disputed))},
     )
-    open_pairs = disputes(snapshot, [row[0] for row in rows])
-    for key, id, confidence, revision in rows:
+    cases = []
+    for key, id, confidence in rows:
         evidence = {"confidence": confidence, "threshold": threshold}
-        if key in open_pairs:
-            yield _Case(key, None, None, evidence)
-        elif revision > 1:  # somebody has done more than to write it down
-            yield _Case(key, None, None, evidence, holds=partial(is_doubted, snapshot, id))
+        if key in disputed:
+            cases.append(_Case(key, None, evidence))
+        else:
+            cases.append(_Case(key, None, evidence, holds=partial(is_doubted, snapshot, id)))
+    return _sorted(snapshot, stretch, cases)
 
 
-def _undermined(snapshot: Snapshot) -> Iterator[_Case]:
+def _undermined(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
+    listed = waiting.resting(snapshot)
     rows = snapshot.all(
         "SELECT DISTINCT source FROM (SELECT l.source FROM links l JOIN memories m ON m.key = l.source"
-        f" WHERE l.relation = 'derived_from' AND {snapshot.sql.recallable('m')} LIMIT -1)"
+        f" WHERE l.relation = 'derived_from' AND {snapshot.sql.recallable('m')}{listed.sql('l.source')} LIMIT -1)",
+        listed.parameters,
     )
+    cases = []
     for key, bases in undermined(snapshot, [key for (key,) in rows]).items():
         nearest = bases[0]
-        yield _Case(key, nearest.path[-1], None, {"path": nearest.path, "cause": nearest.cause})
+        cases.append(_Case(key, nearest.path[-1], {"path": nearest.path, "cause": nearest.cause}))
+    return _sorted(snapshot, stretch, cases)
 
 
-def _lapsed(snapshot: Snapshot) -> Iterator[_Case]:
+def _lapsed(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """What took its place is gone, and no user has confirmed it since."""
     sql = snapshot.sql
     rows = snapshot.all(
-        "SELECT m.key, n.id, n.stored, s.effective_at FROM supersessions s JOIN memories m ON m.key = s.old"
-        f" JOIN memories n ON n.key = s.new WHERE s.effective_at <= :valid AND {sql.recallable('m')}"
+        f"SELECT m.key, n.id, n.stored, s.effective_at FROM {waiting.replacing(snapshot)}"
+        f" CROSS JOIN memories m ON m.key = s.old WHERE s.effective_at <= :valid AND {sql.recallable('m')}"
         " AND n.stored IN ('deleted', 'erased', 'withdrawn') AND m.user_confirmed < n.from_position"
         f" AND {sql.traced('n')} ORDER BY s.effective_at, n.id"
     )
+    cases = []
     for key, id, stored, effective_at in rows:
         shown = id if snapshot.sees_all else None
-        yield _Case(key, shown, None, {"was": stored, "effective_at": from_micros(effective_at)})
+        cases.append(_Case(key, shown, {"was": stored, "effective_at": from_micros(effective_at)}))
+    return _sorted(snapshot, stretch, cases)
 
 
-def _stale(snapshot: Snapshot) -> Iterator[_Case]:
-    rows = snapshot.all(
-        "SELECT m.key, m.stale_at, m.confidence FROM memories m"
-        f" WHERE m.stale_at <= :now AND {snapshot.sql.recallable('m')}"
-    )
-    for key, stale_at, confidence in rows:
-        yield _Case(key, None, None, {"stale_since": from_micros(stale_at), "confidence": confidence})
+def _stale(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
+    def evidence(stale_at: int, confidence: float) -> Mapping[str, Any]:
+        return {"stale_since": from_micros(stale_at), "confidence": confidence}
+
+    where = f"m.stale_at <= :now AND m.stored = 'active' AND {snapshot.sql.recallable('m')}"
+    return _first(snapshot, stretch, "m.stale_at, m.confidence", where, evidence)
 
 
-def _expiring(snapshot: Snapshot) -> Iterator[_Case]:
+def _expiring(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """Within some days of its end; an ephemeral one from half of its time on."""
     lens = snapshot.lens
-    ahead = lens.micros + int(snapshot.library.policy.review.expiring_days * _DAY)
-    rows = snapshot.all(
-        "SELECT m.key, m.kind, m.lifetime, m.expires_at FROM memories m"
-        f" WHERE m.expires_at > :now AND {snapshot.sql.recallable('m')}"
+    ahead = int(snapshot.library.policy.review.expiring_days * _DAY)
+    halves = {kind: lens.decay(kind).ephemeral_days * _DAY / 2 for kind in snapshot.library.kinds.kinds}
+    half = f"CASE m.kind {' '.join(f'WHEN {kind!r} THEN {days!r}' for kind, days in halves.items())} ELSE :half END"
+    other = lens.decay("").ephemeral_days * _DAY / 2
+    where = (
+        "m.expires_at > :now AND m.expires_at <= :now + :ahead"
+        f" AND iif(m.lifetime = 'ephemeral', m.expires_at - {half} <= :now, m.expires_at <= :now + :soon)"
+        f" AND {snapshot.sql.recallable('m')}"
     )
-    for key, kind, lifetime, expires_at in rows:
-        if lifetime == "ephemeral":
-            due = expires_at - lens.decay(kind).ephemeral_days * _DAY / 2 <= lens.micros
-        else:
-            due = expires_at <= ahead
-        if due:
-            yield _Case(key, None, None, {"expires_at": from_micros(expires_at), "lifetime": lifetime})
+    return _first(
+        snapshot,
+        stretch,
+        "m.expires_at, m.lifetime",
+        where,
+        lambda expires_at, lifetime: {"expires_at": from_micros(expires_at), "lifetime": lifetime},
+        {"soon": ahead, "half": other, "ahead": max(ahead, ceil(max(other, *halves.values())))},
+    )
 
 
-def _dangling(snapshot: Snapshot) -> Iterator[_Case]:
+def _dangling(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """Edges to what is gone; users also learn of edges to what was never there."""
     sql = snapshot.sql
     # What is gone has an index of its own, and is little: begin there, not at every edge.
@@ -250,32 +323,33 @@ def _dangling(snapshot: Snapshot) -> Iterator[_Case]:
         "SELECT l.source, m.id, l.relation, n.id, n.stored FROM memories n CROSS JOIN links l ON l.target = n.key"
         " CROSS JOIN memories m ON m.key = l.source"
         " WHERE n.stored NOT IN ('active', 'archived') AND n.merged_into IS NULL"
-        f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.traced('n')}"
+        f" AND m.stored = 'active' AND {sql.shown('m')} AND {sql.traced('n')} ORDER BY l.source, n.id, l.relation"
     )
     if snapshot.sees_all:
         rows += snapshot.all(
             "SELECT d.source, m.id, d.relation, d.target_id, 'missing' FROM dangling d"
             f" CROSS JOIN memories m ON m.key = d.source WHERE m.stored = 'active' AND {sql.shown('m')}"
-            " AND (:known IS NULL OR d.from_position <= :known)"
+            " AND (:known IS NULL OR d.from_position <= :known) ORDER BY d.source, d.target_id, d.relation"
         )
+    cases = []
     for key, source, relation, target, reason in rows:
         shown = target if snapshot.sees_all else None
         edge = {"source": source, "relation": relation, "target": shown, "reason": reason}
-        yield _Case(key, shown, None, edge)
+        cases.append(_Case(key, shown, edge))
+    return _sorted(snapshot, stretch, cases)
 
 
-def _ownerless(snapshot: Snapshot) -> Iterator[_Case]:
+def _ownerless(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     sql = snapshot.sql
-    rows = snapshot.all(
-        f"SELECT m.key FROM memories m WHERE m.kind = 'contact' AND {sql.recallable('m')} AND NOT EXISTS"
+    where = (
+        f"m.kind = 'contact' AND {sql.recallable('m')}{waiting.unowned(snapshot)} AND NOT EXISTS"
         " (SELECT 1 FROM links l JOIN memories n ON n.key = l.target WHERE l.source = m.key"
         f" AND l.relation = 'owned_by' AND {sql.shown('n')})"
     )
-    for (key,) in rows:
-        yield _Case(key)
+    return _first(snapshot, stretch, "NULL", where, lambda _: {})
 
 
-def _duplicates(snapshot: Snapshot) -> Iterator[_Case]:
+def _duplicates(snapshot: Snapshot, stretch: _Stretch) -> Iterator[_Placed]:
     """Two entities of a kind that share a name or a contact, unless they were marked distinct."""
     pairs: dict[tuple[int, int], dict[str, list[str]]] = {}
     for sort, blocks in (("shared", _by_name(snapshot)), ("contacts", _by_contact(snapshot))):
@@ -283,35 +357,46 @@ def _duplicates(snapshot: Snapshot) -> Iterator[_Case]:
             first, *others = dict.fromkeys(keys)
             for other in others:
                 pairs.setdefault((other, first), {}).setdefault(sort, []).append(text)
-    denied = {frozenset(row) for row in snapshot.all("SELECT one, other FROM settled WHERE what = 'distinct'")}
+    denied = {
+        frozenset(row)
+        for row in snapshot.all(
+            "SELECT r.one, r.other FROM json_each(:keys) j CROSS JOIN settled r ON r.one = j.value"
+            " WHERE r.what = 'distinct' UNION ALL SELECT r.one, r.other FROM json_each(:keys) j"
+            " CROSS JOIN settled r ON r.other = j.value WHERE r.what = 'distinct'",
+            {"keys": json.dumps(list(dict.fromkeys(other for other, _ in pairs)))},
+        )
+    }
     ids = snapshot.ids({first for _, first in pairs})
+    cases = []
     for (key, first), alike in pairs.items():
         if frozenset((key, first)) not in denied:
-            yield _Case(key, ids[first], None, {sort: tuple(texts) for sort, texts in alike.items()})
+            cases.append(_Case(key, ids[first], {sort: tuple(texts) for sort, texts in alike.items()}))
+    return _sorted(snapshot, stretch, cases)
 
 
 def _by_name(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
-    """Entities by kind and each of their names, the oldest first."""
+    """Entities by kind and each of their names, the oldest first; those who share none are left out."""
+    specs = {spec.kind: spec for spec in snapshot.library.kinds if spec.entity}
     rows = snapshot.all(
         f"SELECT m.key, m.kind, m.attributes FROM memories m WHERE m.kind IN ({_entities(snapshot)})"
-        f" AND {snapshot.sql.recallable('m')} ORDER BY m.created_at, m.id"
+        f"{waiting.called_alike()} AND {snapshot.sql.recallable('m')} ORDER BY m.created_at, m.id"
     )
     least = snapshot.library.policy.review.min_name
-    names: dict[tuple[str, str], list[int]] = {}
+    blocks: dict[tuple[str, str], list[int]] = {}
     for key, kind, text in rows:
-        for name in _names(snapshot, kind, json.loads(text)):
+        for name in names(specs[kind], json.loads(text)):
             if len(name) >= least:
-                names.setdefault((kind, name), []).append(key)
-    return names
+                blocks.setdefault((kind, name), []).append(key)
+    return blocks
 
 
 def _by_contact(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
-    """Entities by kind and each contact that is theirs, the oldest first."""
+    """Entities by kind and each contact that is theirs, the oldest first; those who share none are left out."""
     sql = snapshot.sql
     rows = snapshot.all(
         "SELECT o.key, o.kind, json_extract(c.attributes, '$.channel'), json_extract(c.attributes, '$.value')"
         " FROM memories c JOIN links l ON l.source = c.key AND l.relation = 'owned_by'"
-        " JOIN memories o ON o.key = l.target WHERE c.kind = 'contact'"
+        f" JOIN memories o ON o.key = l.target WHERE c.kind = 'contact'{waiting.reached_alike(snapshot)}"
         f" AND o.kind IN ({_entities(snapshot)}) AND {sql.recallable('c')} AND {sql.recallable('o')}"
         " ORDER BY o.created_at, o.id, c.created_at, c.id"
     )
@@ -325,14 +410,7 @@ def _entities(snapshot: Snapshot) -> str:
     return ", ".join(f"'{spec.kind}'" for spec in snapshot.library.kinds if spec.entity)
 
 
-def _names(snapshot: Snapshot, kind: str, raw: Mapping[str, Any]) -> frozenset[str]:
-    spec = snapshot.library.kinds.spec(kind)
-    label = next((str(raw[name]) for name in spec.label_fields if raw.get(name)), "")
-    others = raw.get(spec.alias_field, ()) if spec.alias_field else ()
-    return frozenset(normal_name(name) for name in (label, *others) if name)
-
-
-_FINDERS: Final[Mapping[ReviewReason, tuple[Callable[[Snapshot], Iterator[_Case]], tuple[str, ...]]]] = {
+_FINDERS: Final[Mapping[ReviewReason, tuple[Callable[[Snapshot, _Stretch], Iterator[_Placed]], tuple[str, ...]]]] = {
     ReviewReason.PROPOSAL: (_proposals, ("approve", "reject", "rebase")),
     ReviewReason.CONTRADICTION: (_contradictions, ("resolve", "confirm", "supersede", "archive")),
     ReviewReason.LOW_CONFIDENCE: (_low_confidence, ("confirm", "archive")),
