@@ -67,6 +67,24 @@ def test_the_hint_stands_in_the_text() -> None:
     assert ("it failed", "look", {"thing": 1}) == (EXAMPLES[0].message, EXAMPLES[0].hint, EXAMPLES[0].fields)
 
 
+@pytest.mark.parametrize(("longest", "told"), [(4_000, EngramError), (400, Problem)], ids=["message", "problem"])
+def test_what_is_quoted_is_cut_in_its_middle(longest: int, told: type) -> None:
+    """A third of its beginning and two of its end stay; at the limit nothing is cut."""
+
+    def shown(text: str) -> str:
+        return str(told(text)) if told is EngramError else told("x", text).problem
+
+    fits = "a" + "b" * (longest - 2) + "c"
+    assert fits == shown(fits)
+    head, end = fits[: longest // 3], fits[longest // 3 - longest :]
+    assert f"{head} … {end[1:]}d" == shown(fits + "d")
+
+
+def test_what_cannot_be_printed_is_escaped() -> None:
+    """Line breaks stay as they are."""
+    assert "a\\x07b\n\\ud800é" == str(EngramError("a\x07b\n\ud800é"))
+
+
 def test_an_error_may_carry_a_code_of_its_own() -> None:
     """A case within a class is named without a class of its own."""
     assert ("special", "store") == (StoreError("x", code="special").code, StoreError("x").code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -144,6 +145,30 @@ def test_the_last_change_has_a_date() -> None:
     edited = happened(MemoryEdited(content="x"), at=timedelta(days=2))
     late = happened(MemoryEdited(content="y"), at=timedelta(days=1))
     assert START + timedelta(days=2) == state(FACT, edited, late).updated_at
+
+
+def test_an_edit_changes_what_it_names() -> None:
+    """A title alone leaves the content, a content alone the title; None takes the title away."""
+    begun = memory_created(Fact("x"), title="T", content="c")
+    assert Text("U", "c") == state(begun, MemoryEdited(title="U")).text
+    assert Text("T", "d") == state(begun, MemoryEdited(content="d")).text
+    assert Text(None, "c") == state(begun, MemoryEdited(title=None)).text
+
+
+@pytest.mark.parametrize(
+    "change", [MemoryEdited, partial(MemoryAttributesUpdated, {"a": 1}, 1)], ids=["edit", "update"]
+)
+def test_what_was_redacted_stays_so(change: Any) -> None:
+    """From the first change in which something was; one in which nothing was is none."""
+    assert [False, True, True] == [
+        state(*events).redacted
+        for events in (
+            (FACT, change(redactions=0)),
+            (FACT, change(redactions=1)),
+            (FACT, change(redactions=1), change(redactions=0)),
+        )
+    ]
+    assert not state(FACT).redacted
 
 
 # -- attributes ----------------------------------------------------------------------------------------
