@@ -181,3 +181,10 @@ def test_what_is_remembered_may_be_forgotten() -> None:
     assert once == document(text)
     forget()
     assert once == document(text)
+
+
+@given(st.from_regex(r"[0-9]{1,90}[.,!?;:]{0,2}", fullmatch=True))
+def test_a_number_is_found_as_it_is_whatever_stands_behind_it(chunk: str) -> None:
+    """As it is found between signs, where it is taken apart by all the rules."""
+    forget()
+    assert terms(f"({chunk})") == terms(chunk)

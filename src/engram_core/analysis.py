@@ -267,6 +267,8 @@ def _terms(chunk: str, *, lone_letters: bool) -> str:
         cuts = range(0, len(chunk), _LONGEST_CHUNK)
         found = (_terms(chunk[at : at + _LONGEST_CHUNK], lone_letters=lone_letters) for at in cuts)
         return " ".join(filter(None, found))
+    if plain.isascii() and plain.isdigit():
+        return plain[:_LONGEST_TERM]
     return _compound(chunk, lone_letters)
 
 

@@ -8,11 +8,11 @@ with it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from uuid import UUID
 
+from engram_core.compact import compact_json
 from engram_core.errors import ConcurrencyError, DuplicateEvent
 from engram_core.ports import Appended, Expect, NewEvent, Recorded, StreamAppend
 
@@ -31,7 +31,7 @@ __all__ = [
 ERASED_MARKER = '{"erased":true}'
 """What stands in the place of an erased payload."""
 
-_line = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+_line = compact_json(ascii=True)
 
 
 def commitment(data: str) -> bytes:
@@ -48,26 +48,9 @@ def chain_link(previous: bytes, events: Iterable[Recorded]) -> bytes:
     """The link of a commit: one hash over the previous link and the surviving envelope of each event."""
     digest = sha256(previous)
     for e in events:
-        line = _line(
-            [
-                e.position,
-                e.stream,
-                e.version,
-                e.id,
-                e.type,
-                e.schema_version,
-                e.owner,
-                e.commitment.hex(),
-                e.occurred_at,
-                e.recorded_at,
-                e.actor_kind,
-                e.batch_id,
-                e.causation_id,
-                e.command_key,
-            ]
-        )
-        digest.update(b"\n")
-        digest.update(line.encode())
+        position, stream, version, id, type, schema, owner, _, commit, *rest, _ = e
+        line = _line([position, stream, version, id, type, schema, owner, commit.hex(), *rest])
+        digest.update(b"\n" + line.encode())
     return digest.digest()
 
 

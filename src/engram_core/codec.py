@@ -13,6 +13,7 @@ from attrs import field, frozen
 from engram_core import events as ev
 from engram_core import wire
 from engram_core.chain import ERASED_MARKER, commitment
+from engram_core.compact import compact_json
 from engram_core.errors import HistoryError
 from engram_core.ports import NewEvent, Recorded
 from engram_core.values import Actor, from_micros
@@ -27,7 +28,7 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {cls.__name__: cls for cls in ev.EVEN
 
 _ACTOR_KINDS: Final[Mapping[str, ActorKind]] = {kind.value: kind for kind in ActorKind}
 
-_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_dumps: Final = compact_json(ascii=False)
 
 
 def _no_number(name: str) -> float:
@@ -166,9 +167,8 @@ class EventCodec:
             )
         envelope = _fields(_loads(r.data), _ENVELOPE)
         by = _fields(envelope["by"], _AUTHOR)
-        for value in by.values():
-            if type(value) is not str:
-                raise ValueError("the author is not made of text")
+        if type(by["id"]) is not str or (len(by) > 1 and any(type(value) is not str for value in by.values())):
+            raise ValueError("the author is not made of text")
         raw = envelope["v"]
         if r.schema_version < current:
             raw = self._upcast(r, raw, current)

@@ -35,19 +35,20 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
 
     Raises: InvalidAttributesError with all problems; ForbiddenError when a non-user hides it from himself.
     """
-    limits = ctx.limits
+    limits, spec = ctx.limits, ctx.kinds.spec(command.kind)
     problems: list[Problem] = []
     title = _title(command.title, limits, problems)
     if problem := text_problem(command.content, at_most=limits.content):
         problems.append(Problem("content", problem))
-    problems += attribute_problems(ctx.kinds.spec(command.kind), command.attributes, limits)
-    tags = _tags(command.tags, limits, problems)
+    problems += attribute_problems(spec, command.attributes, limits)
+    tags = _tags(command.tags, limits, problems) if command.tags else ()
     links = tuple(dict.fromkeys(command.links))
     _count("links", links, limits.links, problems)
-    for relation, least in ctx.kinds.spec(command.kind).requires.items():
+    for relation, least in spec.requires.items():
         if sum(link.relation is relation for link in links) < least:
             problems.append(Problem("links", f'a {command.kind} needs at least {least} edge "{relation}"'))
-    _evidence(command.evidence, limits, problems)
+    if command.evidence:
+        _evidence(command.evidence, limits, problems)
     if command.confidence is not None and (problem := number_problem(command.confidence, low=0.0, high=1.0)):
         problems.append(Problem("confidence", problem))
     if command.user_weight is not None and (problem := number_problem(command.user_weight, low=0.0, high=1.0)):
@@ -56,7 +57,8 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
         problems.append(Problem("pinned", "must be True or False"))
     if command.source_ref is not None and (problem := text_problem(command.source_ref, at_most=limits.source_ref)):
         problems.append(Problem("source_ref", problem))
-    _external_ids(command.external_ids, limits, problems)
+    if command.external_ids:
+        _external_ids(command.external_ids, limits, problems)
     if ctx.occurred_at > ctx.now + timedelta(minutes=ctx.policy.future_minutes):
         problems.append(Problem("occurred_at", f"lies in the future: {ctx.occurred_at.isoformat()}"))
     if problems:
@@ -71,7 +73,7 @@ def checked_creation(command: Remember, ctx: Context) -> MemoryCreated:
         content=command.content,
         tags=tags,
         links=links,
-        evidence=_once(command.evidence),
+        evidence=_once(command.evidence) if command.evidence else (),
         confidence=prior if command.confidence is None else float(command.confidence),
         pinned=command.pinned,
         user_weight=None if command.user_weight is None else float(command.user_weight),

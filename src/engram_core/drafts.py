@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final, TypeVar
 
+from attrs import evolve as replaced
 from attrs import frozen
 
 from engram_core.arguments import lifetime_of, link_of, listed, number_of, pairs_of, uuid_of, visibility_of
 from engram_core.commands import Remember
 from engram_core.core import Request
 from engram_core.errors import InvalidAttributesError, Problem
-from engram_core.kinds import KindRegistry
+from engram_core.kinds import KindRegistry, KindSpec
+from engram_core.kinds.fields import Attributes
 from engram_core.values import SHARED, STANDARD, EvidenceRef, Period, Validity
 
 __all__ = ["Draft", "remembering"]
+
+T = TypeVar("T")
 
 
 @frozen(init=False)
@@ -30,34 +34,10 @@ class Draft:
     options: Mapping[str, Any]
 
     def __init__(self, attributes: Any, **options: Any) -> None:
-        unknown = sorted(set(options) - _OPTIONS)
-        if unknown:
-            problem = [Problem(name, "is no option of remember") for name in unknown]
+        if not options.keys() <= _OPTIONS:
+            problem = [Problem(name, "is no option of remember") for name in sorted(options.keys() - _OPTIONS)]
             raise InvalidAttributesError("draft", problem, hint=f"options are {', '.join(sorted(_OPTIONS))}")
         self.__attrs_init__(attributes, options)
-
-
-_OPTIONS = frozenset(
-    [
-        "content",
-        "title",
-        "tags",
-        "links",
-        "evidence",
-        "confidence",
-        "pinned",
-        "user_weight",
-        "lifetime",
-        "visibility",
-        "validity",
-        "external_ids",
-        "source_ref",
-        "occurred_at",
-        "id",
-        "on_duplicate",
-        "similar",
-    ]
-)
 
 
 def remembering(
@@ -74,64 +54,96 @@ def remembering(
     Returns: The request, not yet judged by the rules.
     Raises: InvalidAttributesError with every argument that is none.
     """
-    given = draft.options
+    request = _request(draft.attributes, kinds, new_id, **draft.options)
+    return request if similar is None or similar is request.similar else replaced(request, similar=similar)
+
+
+def _request(
+    attributes: Any,
+    kinds: KindRegistry,
+    new_id: Callable[[], str],
+    *,
+    content: Any = "",
+    title: Any = None,
+    tags: Any = (),
+    links: Any = (),
+    evidence: Any = (),
+    confidence: Any = None,
+    pinned: Any = False,
+    user_weight: Any = None,
+    lifetime: Any = STANDARD,
+    visibility: Any = SHARED,
+    validity: Any = None,
+    external_ids: Any = (),
+    source_ref: Any = None,
+    occurred_at: Any = None,
+    id: Any = None,
+    on_duplicate: Any = "return",
+    similar: Any = True,
+) -> Request:
+    """The request, from whatever a caller gave; the options are those of a draft."""
     problems: list[Problem] = []
-    kind, raw = _kind_and_payload(draft.attributes, kinds)
-    evidence = given.get("evidence", ())
-    links = listed(given.get("links", ()), "links", problems)
-    on_duplicate = given.get("on_duplicate", "return")
-    if on_duplicate not in ("return", "confirm", "create"):
+    spec, raw = _spec_and_payload(attributes, kinds)
+    links = listed(links, "links", problems)
+    if on_duplicate not in _ON_DUPLICATE:
         problems.append(Problem("on_duplicate", 'must be "return", "confirm" or "create"'))
-    told: dict[str, Any] = {}
-    for name, read in (("lifetime", lifetime_of), ("visibility", visibility_of)):
-        if name in given:
-            try:
-                told[name] = read(given[name])
-            except InvalidAttributesError as error:
-                problems += error.problems
-    if not isinstance(given.get("similar", True), bool):
-        problems.append(Problem("similar", f"must be True or False, not {type(given['similar']).__name__}"))
-    validity = given.get("validity")
+    lifetime = _told(lifetime_of, lifetime, problems)
+    visibility = _told(visibility_of, visibility, problems)
+    if not isinstance(similar, bool):
+        problems.append(Problem("similar", f"must be True or False, not {type(similar).__name__}"))
     if isinstance(validity, Period):
         validity = Validity(validity.start, validity.end)
     elif validity is not None and not isinstance(validity, Validity):
         problems.append(Problem("validity", "must be a Validity or a Period"))
-    id = given.get("id")
-    if id is not None and (id := uuid_of(id)) is None:
-        problems.append(Problem("id", f"{given['id']!r} is not a UUID"))
-    tags = listed(given.get("tags", ()), "tags", problems)
-    pairs = pairs_of(given.get("external_ids", ()), problems)
-    refs = listed((evidence,) if isinstance(evidence, EvidenceRef) else evidence, "evidence", problems)
-    occurred_at = given.get("occurred_at")
+    own_id = None
+    if id is not None and (own_id := uuid_of(id)) is None:
+        problems.append(Problem("id", f"{id!r} is not a UUID"))
+    tags = listed(tags, "tags", problems)
+    external_ids = pairs_of(external_ids, problems)
+    evidence = listed((evidence,) if isinstance(evidence, EvidenceRef) else evidence, "evidence", problems)
     if problems:
-        raise InvalidAttributesError(kind, problems)
+        raise InvalidAttributesError(spec.kind, problems)
     command = Remember(
-        memory_id=id or new_id(),
-        own_id=id is not None,
-        kind=kind,
+        memory_id=own_id or new_id(),
+        own_id=own_id is not None,
+        kind=spec.kind,
         attributes=raw,
-        attributes_version=kinds.spec(kind).version,
-        title=given.get("title"),
-        content=given.get("content", ""),
+        attributes_version=spec.version,
+        title=title,
+        content=content,
         tags=tags,
-        links=tuple(link_of(pair) for pair in links),
-        evidence=refs,
-        confidence=number_of(given.get("confidence")),
-        pinned=given.get("pinned", False),
-        user_weight=number_of(given.get("user_weight")),
-        lifetime=told.get("lifetime", STANDARD),
-        visibility=told.get("visibility", SHARED),
+        links=tuple([link_of(pair) for pair in links]),
+        evidence=evidence,
+        confidence=number_of(confidence),
+        pinned=pinned,
+        user_weight=number_of(user_weight),
+        lifetime=lifetime,
+        visibility=visibility,
         validity=validity,
-        external_ids=pairs,
-        source_ref=given.get("source_ref"),
+        external_ids=external_ids,
+        source_ref=source_ref,
         on_duplicate=on_duplicate,
     )
-    wanted_similar = given.get("similar", True) if similar is None else similar
-    return Request(command=command, occurred_at=occurred_at, similar=wanted_similar)
+    return Request(command=command, occurred_at=occurred_at, similar=similar)
 
 
-def _kind_and_payload(given: Any, kinds: KindRegistry) -> tuple[str, Mapping[str, Any]]:
-    """Kind and raw payload of an attributes object, or of a mapping with "kind"."""
+_OPTIONS: Final = frozenset(_request.__kwdefaults__ or ())
+_ON_DUPLICATE: Final = ("return", "confirm", "create")
+
+
+def _told(read: Callable[[object], T], given: object, problems: list[Problem]) -> T | None:
+    """A value as it is read; what cannot be read becomes a problem."""
+    try:
+        return read(given)
+    except InvalidAttributesError as error:
+        problems += error.problems
+        return None
+
+
+def _spec_and_payload(given: Any, kinds: KindRegistry) -> tuple[KindSpec, Mapping[str, Any]]:
+    """What is known of the kind, and the raw payload of an attributes object, or of a mapping with "kind"."""
+    if isinstance(given, Attributes):
+        return kinds.spec(given), kinds.unstructure(given)
     if isinstance(given, Mapping):
         if not isinstance(given.get("kind"), str):
             problem = Problem("kind", 'is missing: give {"kind": "fact", …} or an object such as Fact("…")')
@@ -144,6 +156,5 @@ def _kind_and_payload(given: Any, kinds: KindRegistry) -> tuple[str, Mapping[str
         problem = Problem("attributes", f"is the class {given.__name__}; give an object of it")
         raise InvalidAttributesError("attributes", [problem])
     else:
-        kinds.spec(given)
         typed = given
-    return kinds.spec(typed).kind, kinds.unstructure(typed)
+    return kinds.spec(typed), kinds.unstructure(typed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeAlias, assert_never
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, assert_never
 
 from attrs import fields
 
@@ -84,6 +85,11 @@ Upcast: TypeAlias = Callable[[str, Mapping[str, Any], int], Mapping[str, Any]]
 """How a whole older payload becomes one of the current schema: `KindRegistry.upcast`."""
 
 
+_NO_TEXT: Final = Text()
+_NOT_WEIGHED: Final = Importance()
+_ALIVE: Final = Life()
+
+
 def dispute_key(by: str | None, evidence: EvidenceRef | None) -> str:
     """Names the ground of a contradiction: the same actor and ground count once."""
     if by is not None:
@@ -126,8 +132,8 @@ class _Folding:
 
     def __init__(self, start: MemoryState | RecordedEvent) -> None:
         if isinstance(start, MemoryState):
-            for name in _Folding.__slots__:
-                setattr(self, name, getattr(start, name))
+            for name, value in zip(_Folding.__slots__, _all_of(start), strict=True):
+                setattr(self, name, value)
             self.absorbed = dict(start.absorbed)
             self.touched = dict(start.touched)
         elif type(start.event) is MemoryCreated:
@@ -136,7 +142,7 @@ class _Folding:
             self.begin(start)
 
     def frozen(self) -> MemoryState:
-        return MemoryState(**{name: getattr(self, name) for name in _Folding.__slots__})
+        return MemoryState(*_all_of(self))
 
     def begin(self, first: RecordedEvent) -> None:
         """The empty memory of a stream; also what is left of it when its first payload was erased."""
@@ -262,15 +268,16 @@ class _Folding:
         )
         self.origin = Origin(source, recorded.occurred_at, recorded.recorded_at, recorded.position, recorded.batch_id)
         self.external_ids = event.external_ids
-        self.text = Text(event.title, event.content)
+        self.text = _NO_TEXT if event.title is None and not event.content else Text(event.title, event.content)
         self.attributes = Payload(event.attributes_version, event.attributes)
         self.tags = event.tags
         self.edges = Edges(dict.fromkeys(event.links, recorded.position))
         speaker = recorded.on_behalf_of or actor
-        self.evidence = tuple(Supported(ref, speaker, recorded.occurred_at) for ref in event.evidence)
+        self.evidence = tuple([Supported(ref, speaker, recorded.occurred_at) for ref in event.evidence])
         self.confidence = Belief(event.confidence)
-        self.importance = Importance(event.pinned, event.user_weight)
-        self.lifecycle = Life()
+        weighed = event.pinned or event.user_weight is not None
+        self.importance = Importance(event.pinned, event.user_weight) if weighed else _NOT_WEIGHED
+        self.lifecycle = _ALIVE
         self.visibility, self.lifetime, self.validity = event.visibility, event.lifetime, event.validity
         self.redacted = event.redactions > 0
         self.updated_at = recorded.occurred_at
@@ -388,6 +395,9 @@ class _Folding:
         self.absorbed = {
             id: given for id, given in self.absorbed.items() if id != source and source not in given.through
         }
+
+
+_all_of: Final = attrgetter(*_Folding.__slots__)
 
 
 def fold(

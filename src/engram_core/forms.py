@@ -287,11 +287,11 @@ NUMBER: Final = (_write_number, _number)
 BOOL: Final = (_flag, _flag)
 INSTANT: Final = (write_instant, read_instant)
 _MAYBE_INSTANT: Final = optional(INSTANT)
-RELATION: Final = enum_form(Relation)
+_, _relation = RELATION = enum_form(Relation)
 LINK: Final = form_of(
     Link,
     lambda v: [RELATION[0](v.relation), write_text(v.target)],
-    lambda v: Link(RELATION[1](read_items(v, 2)[0]), read_text(v[1])),
+    lambda v: Link(_relation(read_items(v, 2)[0]), read_text(v[1])),
 )
 EVIDENCE: Final = form_of(
     EvidenceRef,

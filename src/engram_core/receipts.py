@@ -53,6 +53,18 @@ class Receipt:
     possible_conflicts: tuple[PossibleConflict, ...] = ()
     redactions: int = 0
 
+    def of_batch(self, batch_id: str) -> Receipt:
+        """The same receipt, of a batch that has its id now."""
+        return Receipt(
+            status=self.status,
+            memory_id=self.memory_id,
+            proposal_id=self.proposal_id,
+            batch_id=batch_id,
+            events=self.events,
+            possible_conflicts=self.possible_conflicts,
+            redactions=self.redactions,
+        )
+
 
 @frozen(kw_only=True)
 class ImportReport:

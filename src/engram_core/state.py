@@ -141,7 +141,7 @@ class Origin:
     batch_id: str
 
 
-@frozen(kw_only=True)
+@frozen
 class MemoryState:
     """One memory as its events left it. Group attributes bear the names of `FieldGroup`."""
 

@@ -115,7 +115,7 @@ def to_micros(instant: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     """The aware UTC instant of microseconds since 1970-01-01 UTC; the inverse of `to_micros`."""
-    return EPOCH + timedelta(microseconds=micros)
+    return EPOCH + timedelta(0, 0, micros)
 
 
 def instant_text(instant: datetime) -> str:

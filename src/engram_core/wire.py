@@ -143,12 +143,14 @@ _FIELDS: Final[Mapping[str, Form]] = {
 # -- classes ----------------------------------------------------------------------------------------
 
 
-_Plan: TypeAlias = tuple[tuple[tuple[str, Any, Callable[[Any], Any]], ...], Mapping[str, Callable[[Any], Any]]]
+_Writer: TypeAlias = tuple[str, Any, Callable[[Any], Any]]
+_Reader: TypeAlias = tuple[type | None, Callable[[Any], Any]]
+_Plan: TypeAlias = tuple[tuple[_Writer, ...], Mapping[str, _Reader]]
 _plans: dict[type[Any], _Plan] = {}  # a cache of what the classes say; computing it twice is harmless
 
 
 def _plan(cls: type[Any]) -> _Plan:
-    """Of each field of a class: its name, its default, and how it is written and read."""
+    """Of each field of a class: its name, its default, and how it is written; of which type it is as it is, or read."""
     known = _plans.get(cls)
     if known is None:
         known = _plans[cls] = _planned(cls)
@@ -156,23 +158,28 @@ def _plan(cls: type[Any]) -> _Plan:
 
 
 def _planned(cls: type[Any]) -> _Plan:
-    writers, readers = [], {}
+    writers: list[_Writer] = []
+    readers: dict[str, _Reader] = {}
     for attribute in fields(cls):
         default = attribute.default
         factory = getattr(default, "factory", None)
         if factory is not None:
             default = factory()
-        enc, dec = _annotated(str(attribute.type))
+        base, (enc, dec) = _annotated(str(attribute.type))
         writers.append((attribute.name, default, enc))
-        readers[attribute.name] = dec
+        readers[attribute.name] = _PLAIN.get(base), dec
     return tuple(writers), readers
 
 
-def _annotated(annotation: str) -> Form:
-    """How a field of an annotation is written; UNSET is never written, and None where it is allowed."""
+_PLAIN: Final = {"str": str, "int": int, "bool": bool}
+"""Sorts of which every value is right that JSON has of their type."""
+
+
+def _annotated(annotation: str) -> tuple[str, Form]:
+    """The sort of a field, and how it is written; UNSET is never written, and None where it is allowed."""
     names = annotation.split(" | ")
     (base,) = (name for name in names if name not in ("None", "Unset"))
-    return optional(_FIELDS[base]) if "None" in names else _FIELDS[base]
+    return base, optional(_FIELDS[base]) if "None" in names else _FIELDS[base]
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -200,11 +207,12 @@ def decode(cls: type[T], raw: Any) -> T:
     readers = _plan(cls)[1]
     given = {}
     for name, value in read_object(raw).items():
-        reader = readers.get(name)
-        if reader is None:
+        found = readers.get(name)
+        if found is None:
             raise WireError(f"{cls.__name__} has no field {name!r}")
+        plain, reader = found
         try:
-            given[name] = reader(value)
+            given[name] = value if type(value) is plain else reader(value)
         except ILL_FORMED as error:
             raise WireError(f"{cls.__name__}.{name}: {error}") from error
     try:

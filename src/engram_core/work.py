@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import evolve as replaced
 
@@ -44,6 +44,16 @@ ACCESSES = "$accesses"
 """The stream of reads; a memory's id never begins with "$"."""
 
 
+class _Pending(NamedTuple):
+    """A decided change that the state of its memory does not show yet, with the place that it will get."""
+
+    change: Change
+    author: Author
+    occurred_at: datetime
+    position: int
+    version: int
+
+
 class Work:
     """The overlay over the log under which a batch is decided."""
 
@@ -60,7 +70,7 @@ class Work:
         self._names: dict[str, str] = {}
         self.assume: Callable[[str], None] | None = None
         self._versions: dict[str, int] = {}
-        self._pending: dict[str, list[RecordedEvent]] = {}
+        self._pending: dict[str, list[_Pending]] = {}
         self._counts: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
         self._printed: tuple[MemoryCreated | None, str | None] = (None, None)
@@ -126,7 +136,7 @@ class Work:
         self.before(id)
         if pending := self._pending.pop(id, None):
             upcast = self.core.options.kinds.upcast
-            self._after[id] = fold(pending, self._after[id], upcast=upcast)
+            self._after[id] = fold(map(self._provisional, pending), self._after[id], upcast=upcast)
         return self._after[id]
 
     def visible(self, id: str) -> MemoryState | None:
@@ -350,7 +360,10 @@ class Work:
             if not self.is_memory(change.stream):
                 continue
             self.before(change.stream)
-            self._pending.setdefault(change.stream, []).append(self._provisional(change, occurred_at))
+            version = self._counts.get(change.stream, self._versions[change.stream]) + 1
+            self._counts[change.stream] = version
+            pending = _Pending(change, self.author, occurred_at, self.head + len(self.decided), version)
+            self._pending.setdefault(change.stream, []).append(pending)
             if isinstance(change.event, MemoryCreated):
                 self._remembered(change.stream, change.event)
 
@@ -361,15 +374,13 @@ class Work:
         if digest is not None:
             self.fingerprints.setdefault(digest, id)
 
-    def _provisional(self, change: Change, occurred_at: datetime) -> RecordedEvent:
+    def _provisional(self, pending: _Pending) -> RecordedEvent:
         """The event as it will be recorded; its place and instant are those that the log will give it."""
-        author, stream = self.author, change.stream
-        version = self._counts.get(stream, self._versions[stream]) + 1
-        self._counts[stream] = version
+        change, author, occurred_at, position, version = pending
         return RecordedEvent(
             change.event,
-            self.head + len(self.decided),
-            stream,
+            position,
+            change.stream,
             version,
             "",
             type(change.event).__name__,

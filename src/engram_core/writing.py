@@ -80,9 +80,7 @@ class Writer(Core):
         self._project(work, recorded, work.key)
         mine = recorded[: len(work.decided)]
         batch_id = mine[0].batch_id
-        stamped = tuple(
-            replaced(receipt, batch_id=batch_id) if receipt.batch_id == "" else receipt for receipt in receipts
-        )
+        stamped = tuple([receipt.of_batch(batch_id) if receipt.batch_id == "" else receipt for receipt in receipts])
         return Result(receipts=stamped, batch_id=batch_id, events=self.shown(work, mine))
 
     def shown(self, work: Work, events: tuple[RecordedEvent, ...]) -> tuple[RecordedEvent, ...]:

@@ -171,3 +171,22 @@ def test_a_refused_batch_leaves_no_rows_behind(store: SqliteStore) -> None:
             store.append([appending("b", "2", expected=3)])
         assert (2,) == store.append([appending("b", "2", expected=0)]).positions
     assert 2 == store.head()
+
+
+def test_the_head_within_a_transaction_is_its_own(store: SqliteStore) -> None:
+    """It moves with each append of the transaction, and is back where it was when that is given up."""
+    store.append([appending("s", "a")])
+    with store.transaction():
+        assert 1 == store.head()
+        store.append([appending("s", "b")])
+        assert 2 == store.head()
+        store.append([appending("s", "c"), appending("t", "d")])
+        assert 4 == store.head()
+    with suppress(KeyError), store.transaction():
+        store.append([appending("s", "e")])
+        assert 5 == store.head()
+        raise KeyError
+    with store.transaction():
+        assert 4 == store.head()
+    assert 4 == store.append([appending("s", "f")]).positions[0] - 1
+    assert not store.problems()

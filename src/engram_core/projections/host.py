@@ -7,7 +7,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol, TypeAlias
+from types import TracebackType
+from typing import Final, Protocol, TypeAlias
 
 from engram_core.analysis import holds_words
 from engram_core.errors import StoreError
@@ -97,7 +98,7 @@ class SqlHost:
             with self._replica.transaction() as connection:
                 yield connection
             return
-        with _ours(), self._store.transaction():
+        with _OUR_NAMES, self._store.transaction():
             connection = self._store.writing()
             if not self._hooked:
                 prepare_connection(connection)
@@ -112,7 +113,7 @@ class SqlHost:
             with self._replica.reading() as connection:
                 yield connection
             return
-        with _ours(), self._store.reading() as connection:
+        with _OUR_NAMES, self._store.reading() as connection:
             if not self._hooked:
                 prepare_connection(connection)
             yield connection
@@ -204,7 +205,7 @@ class ReplicaHost:
             raise closed()
         self._depth += 1
         try:
-            with _ours():
+            with _OUR_NAMES:
                 yield
         finally:
             self._depth -= 1
@@ -221,20 +222,27 @@ class ReplicaHost:
             self._connection.close()
 
 
-@contextmanager
-def _ours() -> Iterator[None]:
+class _OurNames:
     """Gives our name to what the driver says of a statement of ours, if it is not the store's to name."""
-    try:
-        yield
-    except Exception as error:
-        if not is_of_driver(error):
-            raise
-        raise StoreError(
-            f"a statement of the read model failed: {error}",
-            code="store_statement",
-            hint="run verify(); rebuild() makes the read model anew",
-            sqlite=getattr(error, "sqlite_errorname", None),
-        ) from error
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Begins a block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception) and is_of_driver(error):
+            raise StoreError(
+                f"a statement of the read model failed: {error}",
+                code="store_statement",
+                hint="run verify(); rebuild() makes the read model anew",
+                sqlite=getattr(error, "sqlite_errorname", None),
+            ) from error
+
+
+_OUR_NAMES: Final = _OurNames()
 
 
 def _pow(base: float | None, exponent: float | None) -> float | None:

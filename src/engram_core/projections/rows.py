@@ -5,13 +5,13 @@ Columns are made in sections, each from a few field groups; a change writes only
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from engram_core.compact import compact_json
 from engram_core.errors import EngramError
 from engram_core.events import RecordedEvent
 from engram_core.folding import is_own_word
@@ -31,7 +31,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 Section: TypeAlias = Callable[[MemoryState], tuple[Any, ...]]
 
-_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_dumps: Final = compact_json(ascii=False, nan=True)
 
 _LANES: Final = {VisibilityKind.SHARED: 0, VisibilityKind.PRIVATE: 1, VisibilityKind.RESTRICTED: 2}
 

@@ -149,19 +149,26 @@ class RowWriter:
     # -- what hangs on them -------------------------------------------------------------------------
 
     def _tags(self, before: MemoryState | None, after: MemoryState, key: int) -> None:
-        gone, come = sides.difference(sides.tags(before), sides.tags(after))
+        old, new = sides.tags(before), sides.tags(after)
+        if old is new:
+            return
+        gone, come = sides.difference(old, new)
         self._removed["tags"].extend((after.position, tag, key) for tag in gone)
         self._added["tags"].extend((tag, key, after.position) for tag, _ in come)
 
     def _edges(self, changes: Iterable[tuple[MemoryState | None, MemoryState, int]]) -> None:
         """The differences of rows that name another memory, whose keys are looked up together."""
-        found = []
+        found: list[tuple[str, int, int, list[Any], list[Any]]] = []
+        named: set[str] = set()
         for before, after, key in changes:
             for table, held in sides.EDGES:
-                gone, come = sides.difference(held(before), held(after))
-                if gone or come:
-                    found.append((table, key, after.position, gone, come))
-        self._look_up({pair[0] for _, _, _, gone, come in found for pair in (*gone, *(p for p, _ in come))})
+                old, new = held(before), held(after)
+                if old is new:
+                    continue
+                gone, come = sides.difference(old, new)
+                found.append((table, key, after.position, gone, come))
+                named.update([other for other, _ in gone], [pair[0] for pair, _ in come])
+        self._look_up(named)
         for table, key, position, gone, come in found:
             for other, what in gone:
                 target = self._keys.get(other)
@@ -178,7 +185,7 @@ class RowWriter:
 
     def _look_up(self, ids: set[str]) -> None:
         """Learns the keys of memories; those that nothing bears stay unknown."""
-        missing = [id for id in ids if id not in self._keys]
+        missing = ids - self._keys.keys()
         if not missing:
             return
         listed = json.dumps([cleaned(id) for id in missing])
