@@ -43,6 +43,7 @@ class Receipt:
         events: What was written, in order.
         possible_conflicts: Memories that it may repeat or contradict.
         redactions: How many secrets were removed before anything was stored.
+        notice: What must be known of `possible_conflicts`, if anything.
     """
 
     status: ReceiptStatus
@@ -52,6 +53,7 @@ class Receipt:
     events: tuple[Event, ...] = field(default=(), repr=lambda events: f"<{len(events)}>")
     possible_conflicts: tuple[PossibleConflict, ...] = ()
     redactions: int = 0
+    notice: str = ""
 
     def of_batch(self, batch_id: str) -> Receipt:
         """The same receipt, of a batch that has its id now."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from engram_core.analysis import document
 from engram_core.audience import sees_all
 from engram_core.decider import Context
 from engram_core.events import MemoryCreated
 from engram_core.identity import word_set
 from engram_core.lifecycle import decay_of, is_expired
+from engram_core.overlapping import sharing
 from engram_core.projections.lanes import VisibleTexts
 from engram_core.receipts import PossibleConflict
 from engram_core.state import MemoryState
@@ -22,7 +21,9 @@ from engram_core.work import Work
 
 __all__ = ["Twin", "possible_conflicts", "twin_beside", "twin_of"]
 
-_CANDIDATES = 50
+_PORTION = 50
+_LOOKED_AT = 200
+_NOTICE = "so many memories hold its words that some which share up to {} in 100 of them were not compared with it"
 _KEPT = (StoredStatus.ACTIVE, StoredStatus.ARCHIVED)
 
 
@@ -108,8 +109,8 @@ def _hint(work: Work, twin: Twin) -> str:
 
 def possible_conflicts(
     work: Work, created: MemoryCreated, memory_id: str, twin: Twin | None, ctx: Context
-) -> tuple[PossibleConflict, ...]:
-    """Memories that the actor may see, and that a new one may repeat or contradict; the surest first."""
+) -> tuple[tuple[PossibleConflict, ...], str]:
+    """Memories that the actor may see, and that a new one may repeat or contradict, the surest first; and a notice."""
     found: dict[str, PossibleConflict] = {}
     if twin is not None and not twin.recallable:
         found[twin.memory_id] = PossibleConflict(
@@ -126,43 +127,44 @@ def possible_conflicts(
         ):
             found.setdefault(id, PossibleConflict(memory_id=id, reason="title", hint="edit it, or supersede it"))
     found.pop(memory_id, None)
-    for conflict in _overlapping(work, created, ctx):
+    alike, notice = _overlapping(work, created, ctx)
+    for conflict in alike:
         found.setdefault(conflict.memory_id, conflict)
-    return tuple(found.values())
+    return tuple(found.values()), notice
 
 
-def _overlapping(work: Work, created: MemoryCreated, ctx: Context) -> list[PossibleConflict]:
-    """Memories of the same kind whose words overlap with the new one's, the most alike first.
-
-    Whoever shares a share t of n words with the new one holds one of its n − t·n + 1 rarest terms at least: only the
-    texts of those are looked at.
-    """
+def _overlapping(work: Work, created: MemoryCreated, ctx: Context) -> tuple[list[PossibleConflict], str]:
+    """Memories of the same kind whose words overlap with the new one's, the most alike first; and what limits that."""
     review = ctx.policy.review
     texts = _texts(ctx, created.kind, created.attributes, created.title, created.content)
     words = word_set(texts)
     if not words:
-        return []
+        return [], ""
     visible = VisibleTexts(work.tx, readable="" if sees_all(work.viewer) else work.sees("{row}"))
-    frequencies = visible.frequencies(list(dict.fromkeys(document(*texts).split())))
-    rarest = sorted((count, term) for term, count in frequencies.items() if count)
-    shared: Counter[str] = Counter()
-    for _, term in rarest[: int((1.0 - review.similar) * len(words)) + 1]:
-        shared.update({place[:-1] for place in visible.places(term)})
-    keys = [int(key) for key, _ in sorted(shared.items(), key=lambda item: (-item[1], int(item[0])))[:_CANDIDATES]]
-    found = []
-    for id, attributes, title, content in work.tx.execute(
-        "SELECT m.id, m.attributes, m.title, m.content FROM json_each(?) j CROSS JOIN memories m ON m.key = j.value"
-        f" WHERE m.kind = ? AND m.stored = 'active' AND {work.sees('m')}",
-        (json.dumps(keys), created.kind),
-    ):
-        theirs = word_set(_texts(ctx, created.kind, json.loads(attributes), title, content))
-        overlap = len(words & theirs) / len(words | theirs)
-        if overlap >= review.similar:
-            found.append((-overlap, id))
-    return [
+    keys, missed = sharing(visible, texts, words, review.similar)
+    found: list[tuple[float, str]] = []
+    for start in range(0, len(keys), _PORTION):
+        # Those that follow share no more than so many, which is not enough where as many as are told share more.
+        told = sorted(found)[: review.similar_reported]
+        if len(told) == review.similar_reported and told and keys[start][1] / len(words) < -told[-1][0]:
+            break
+        if start >= _LOOKED_AT:
+            missed = max(missed, keys[start][1])
+            break
+        for id, attributes, title, content in work.tx.execute(
+            "SELECT m.id, m.attributes, m.title, m.content FROM json_each(?) j CROSS JOIN memories m ON m.key = j.value"
+            f" WHERE m.kind = ? AND m.stored = 'active' AND {work.sees('m')}",
+            (json.dumps([key for key, _ in keys[start : start + _PORTION]]), created.kind),
+        ):
+            theirs = word_set(_texts(ctx, created.kind, json.loads(attributes), title, content))
+            overlap = len(words & theirs) / len(words | theirs)
+            if overlap >= review.similar:
+                found.append((-overlap, id))
+    alike = [
         PossibleConflict(memory_id=id, reason="similar", overlap=-negative, hint="edit it, or supersede it")
         for negative, id in sorted(found)[: review.similar_reported]
     ]
+    return alike, _NOTICE.format(100 * missed // len(words)) if missed else ""
 
 
 def _texts(ctx: Context, kind: str, raw: Mapping[str, Any], title: str | None, content: str) -> list[str]:

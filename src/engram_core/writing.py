@@ -222,8 +222,9 @@ class Writer(Core):
             work.rename(command.memory_id, twin.memory_id)
             return self._twin(work, command, twin.memory_id, ctx)
         conflicts: tuple[PossibleConflict, ...] = ()
+        notice = ""
         if similar:
-            conflicts = possible_conflicts(work, created, command.memory_id, twin, ctx)
+            conflicts, notice = possible_conflicts(work, created, command.memory_id, twin, ctx)
         work.take(changes, ctx.occurred_at)
         return Receipt(
             status=ReceiptStatus.CREATED,
@@ -232,6 +233,7 @@ class Writer(Core):
             events=_told(work, changes),
             possible_conflicts=conflicts,
             redactions=command.redactions,
+            notice=notice,
         )
 
     def _known(self, work: Work, command: Remember) -> Known:

@@ -101,6 +101,27 @@ class VisibleTexts:
                 found[term] += held
         return found
 
+    def estimates(self, terms: Sequence[str], sample: int) -> dict[str, int]:
+        """About how many texts hold each of these terms: exact for fewer than `sample`, else judged by the first.
+
+        To count what holds a common term takes longer than most that could be done with it. Of a lane that is seen in
+        part, `sample` stands for all that is more: nothing is told by what is hidden.
+        """
+        found = dict.fromkeys(terms, 0)
+        for lane in self._lanes:
+            joins, condition, _ = lane.asked("f.rowid")
+            held = f"SELECT f.rowid AS row FROM {lane.name} f {joins} WHERE f.terms MATCH '\"' || j.value || '\"'"
+            sql = (
+                f"SELECT j.value, (SELECT count(*) || ' ' || max(row) FROM ({held}{condition} LIMIT :sample))"
+                " FROM json_each(:terms) j"
+            )
+            (end,) = self.connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {lane.name}").fetchone()
+            for term, few in self.rows(sql, terms=json.dumps(terms), sample=sample):
+                if few is not None:
+                    count, last = map(int, few.split())
+                    found[term] += max(count, count * end // last) if count == sample and not condition else count
+        return found
+
     def places(self, term: str) -> list[str]:
         """The texts that hold a term, one entry for each time: the memory's key, then one figure for the level."""
         found = []
@@ -108,6 +129,16 @@ class VisibleTexts:
             joins, condition, number = lane.asked("doc")
             sql = f"SELECT group_concat({number}) FROM {lane.name}_places {joins} WHERE term = :term{condition}"
             found.append(self._one(sql, term=term))
+        return ",".join(filter(None, found)).split(",") if any(found) else []
+
+    def holders(self, term: str, most: int) -> list[str]:
+        """The keys of the memories whose texts hold a term, once each, as text; so many of each lane at most."""
+        found = []
+        for lane in self._lanes:
+            joins, condition, number = lane.asked("f.rowid")
+            held = f"SELECT {number} / 10 AS key FROM {lane.name} f {joins} WHERE f.terms MATCH :match{condition}"
+            sql = f"SELECT group_concat(key) FROM ({held} LIMIT :most)"
+            found.append(self._one(sql, match=f'"{term}"', most=most))
         return ",".join(filter(None, found)).split(",") if any(found) else []
 
     def holding(self, term: str, others: Iterable[str]) -> list[str]:
