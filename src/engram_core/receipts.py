@@ -65,6 +65,7 @@ class Receipt:
             events=self.events,
             possible_conflicts=self.possible_conflicts,
             redactions=self.redactions,
+            notice=self.notice,
         )
 
 
