@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from math import ceil, log2
 
 from engram_core.values import EPOCH, from_micros, to_micros
@@ -73,9 +74,21 @@ def goes_stale_at(confidence: float, since: datetime, half_life_days: float, sta
         return since
     if stale_below <= 0.0:
         return None
+    held = _holds_for(confidence, half_life_days, stale_below)
+    if held is None:
+        return None
+    end = to_micros(since) + held
+    return from_micros(end) if end < _LAST_MICROS else None
+
+
+@lru_cache(maxsize=4_096)
+def _holds_for(confidence: float, half_life_days: float, stale_below: float) -> int | None:
+    """Microseconds after which it lies below the threshold; None when no calendar has so many.
+
+    Kept, because most memories of a kind begin with one of a few confidences.
+    """
     guess = log2(confidence / stale_below) * half_life_days * _DAY_MICROS
-    base = to_micros(since)
-    if base + guess >= _LAST_MICROS:
+    if guess >= 2 * _LAST_MICROS:
         return None
     low = high = max(0, ceil(guess))
     step = 1
@@ -90,7 +103,7 @@ def goes_stale_at(confidence: float, since: datetime, half_life_days: float, sta
             high = middle
         else:
             low = middle
-    return from_micros(base + high) if base + high <= _LAST_MICROS else None
+    return high
 
 
 _LAST_MICROS = to_micros(datetime.max.replace(tzinfo=EPOCH.tzinfo))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -75,15 +76,19 @@ def fingerprint(
         bear one name.
     Source: model §8. Texts are NFC with runs of blanks as one; case counts.
     """
-    edges = sorted((link.relation.value, link.target) for link in links if link.relation in _IDENTITY)
+    edges = sorted([(link.relation.value, link.target) for link in links if link.relation in _IDENTITY])
     spec = kinds.spec(kind)
     given = {key: value for key, value in attributes.items() if value is not None and value not in ([], ())}
     if spec.entity and set(given) <= set(spec.label_fields) and not content.strip() and not edges and title is None:
         return None
-    audience = [visibility.kind.value, *sorted(str(actor) for actor in visibility.actors)]
-    said = f"{_quoted(title) if title is not None else 'null'},{_quoted(content)},{_canonical(given)}"
-    text = f"[1,{_quoted(kind)},{said},{_canonical(edges)},{_canonical(audience)}]"
-    return sha256(text.encode()).hexdigest()
+    named = "null" if title is None else _quoted(title)
+    said = f"{_quoted(kind)},{named},{_quoted(content) if content else _NOTHING},{_canonical(given)}"
+    targets = ",".join([f'["{relation}",{_quoted(target)}]' for relation, target in edges])
+    audience = [visibility.kind.value, *sorted([str(actor) for actor in visibility.actors])]
+    return sha256(f"[1,{said},[{targets}],{_canonical(audience)}]".encode()).hexdigest()
+
+
+_NOTHING: Final = '""'
 
 
 def _quoted(value: str) -> str:
@@ -91,6 +96,10 @@ def _quoted(value: str) -> str:
     if "\\" in text or '"' in text:
         text = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
+
+
+_name: Final = lru_cache(maxsize=1_024)(_quoted)
+"""As `_quoted`, for the names of fields, of which there are few."""
 
 
 def _canonical(value: Any) -> str:
@@ -101,7 +110,9 @@ def _canonical(value: Any) -> str:
     if sort is list or sort is tuple:
         return f"[{','.join([_canonical(item) for item in value])}]"
     if sort is dict:
-        return "{" + ",".join([f"{_quoted(str(key))}:{_canonical(value[key])}" for key in sorted(value)]) + "}"
+        pairs = [(_name(str(key)), value[key]) for key in sorted(value)]
+        listed = [f"{key}:{_quoted(item) if type(item) is str else _canonical(item)}" for key, item in pairs]
+        return "{" + ",".join(listed) + "}"
     if value is None:
         return "null"
     if sort is bool:

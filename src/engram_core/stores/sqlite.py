@@ -195,7 +195,7 @@ class SqliteStore:
             with self.transaction():
                 return self.erase(owner, marker)
         connection = self._connections.writer()
-        with self._all_or_doom():
+        with _AllOrDoom(self):
             connection.execute("UPDATE erasure SET gate = 1, remains = ?", (_IN_PAGES,))
             connection.execute("UPDATE events SET data = ? WHERE stream = ? AND owner IS NULL", (marker, owner))
             connection.execute("UPDATE events SET data = ? WHERE owner = ?", (marker, owner))
@@ -264,7 +264,7 @@ class SqliteStore:
 
     def _append(self, connection: sqlite3.Connection, batch: Sequence[StreamAppend]) -> Appended:
         """Takes it that no id is stored yet; if one is, or an expectation fails, the full table decides."""
-        with self._all_or_doom():
+        with _AllOrDoom(self):
             head = self._head_here(connection)
             versions = [_version(connection, entry.stream) for entry in batch]
             try:
@@ -378,21 +378,6 @@ class SqliteStore:
         return False
 
     @contextmanager
-    def _all_or_doom(self) -> Iterator[None]:
-        """A step that fails half-way spoils the transaction around it, even if the error is swallowed."""
-        try:
-            yield
-        except StoreError as error:
-            if error.__cause__ is not None:
-                self._doom = error
-            raise
-        except ConcurrencyError:
-            raise
-        except BaseException as error:
-            self._doom = error
-            raise
-
-    @contextmanager
     def _patient(self, connection: sqlite3.Connection) -> Iterator[None]:
         """Has SQLite wait for locks itself, for statements that cannot be begun by `_begin`."""
         connection.execute(f"PRAGMA busy_timeout={int(self._timeout * 1_000)}")
@@ -421,6 +406,25 @@ def _version(connection: sqlite3.Connection, stream: str) -> int:
     found = connection.execute("SELECT max(version) FROM events WHERE stream = ?", (stream,)).fetchone()
     version: int = found[0] or 0
     return version
+
+
+class _AllOrDoom:
+    """A step that fails half-way spoils the transaction around it, even if the error is swallowed."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        """Begins the step."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        refused = isinstance(error, ConcurrencyError) or (isinstance(error, StoreError) and error.__cause__ is None)
+        if error is not None and not refused:
+            self._store._doom = error
 
 
 class _Transaction:
