@@ -22,14 +22,12 @@ from engram_core.commands import (
     AddLink,
     AdjustImportance,
     Archive,
-    Command,
     Confirm,
     Contradict,
     Delete,
     Edit,
     MarkDistinct,
     Merge,
-    Remember,
     RemoveLink,
     Resolve,
     Restore,
@@ -62,17 +60,14 @@ from engram_core.kinds import (
     KindRegistry,
     KindSpec,
     Location,
-    Organization,
     Person,
     Preference,
-    Project,
     Relationship,
 )
-from engram_core.memory import decide
 from engram_core.packs.outcomes import with_outcomes
 from engram_core.policy import ActorWeights, Decay, Limits, Policy, RecallPolicy
 from engram_core.proposal import check_decision, fold_proposal, proposal_stream
-from engram_core.testing import Scenario, happened, memory_created, recorded_event
+from engram_core.testing import happened, memory_created, recorded_event
 from engram_core.testing.scenario import ANN, START
 from engram_core.values import (
     Actor,
@@ -92,48 +87,11 @@ from engram_core.values import (
     user,
 )
 from engram_core.vocab import ActorKind, ArchiveReason, LifetimeKind, Relation, VisibilityKind
-from tests.memory.contexts import context_of
+from tests.memory.decided import BEFORE, BOT, LATER, after, asked, remembering
 
 GOLDEN = Path(__file__).parent / "golden" / "refusals.txt"
-BOT = assistant("bot")
 LONG = "x" * 30_000
 QUOTE = EvidenceRef("quote", "q")
-LATER, BEFORE = START + timedelta(days=9), START - timedelta(days=9)
-
-PLACES: dict[str, Any] = {
-    "fact": memory_created(Fact("x")),
-    "other": memory_created(Fact("y")),
-    "hidden": memory_created(Fact("y"), visibility=private()),
-    "ann": memory_created(Person(full_name="Ann")),
-    "anna": memory_created(Person(full_name="Anna")),
-    "acme": memory_created(Organization(name="Acme")),
-    "moon": memory_created(Project(name="Moon", status="active")),
-    "mars": memory_created(Project(name="Mars", status="active")),
-    "mail": memory_created(Contact(channel="email", value="a@b")),
-    "new": memory_created(Fact("new"), validity=Validity(LATER)),
-}
-
-
-def asked(command: Command, *events: Any, by: Actor = ANN, **context: Any) -> Callable[[], object]:
-    """A decision about some memories, after some more events."""
-    begun = [happened(event, id) for id, event in PLACES.items()]
-
-    def decided() -> object:
-        known = Scenario[Any, Any]().given(*begun, *events).state
-        return decide(command, known, context_of(by, **context))
-
-    return decided
-
-
-def after(id: str, event: Any, **how: Any) -> Any:
-    """An event in the stream of one of the memories."""
-    return happened(event, id, **how)
-
-
-def remembering(**fields: Any) -> Remember:
-    """A new fact."""
-    usual = {"memory_id": "n", "kind": "fact", "attributes": {"statement": "x"}, "attributes_version": 1}
-    return Remember(**{**usual, **fields})
 
 
 def spec(**changes: Any) -> KindSpec:
@@ -376,6 +334,7 @@ JOINING: dict[str, Callable[[], object]] = {
         Merge("hid", "ann"), happened(memory_created(Person(full_name="A"), visibility=private()), "hid")
     ),
     "unmerging what was not merged": asked(Unmerge("ann")),
+    "unmerging what is archived": asked(Unmerge("ann"), after("ann", MemoryArchived(ArchiveReason.OBSOLETE))),
     "unmerging from what is not known": asked(Unmerge("anna"), after("anna", MemoryMergedInto("nobody"))),
     "linked to itself": asked(AddLink("fact", Relation.ABOUT, "fact")),
     "linked as it may not be": asked(AddLink("fact", Relation.WORKS_AT, "acme")),
