@@ -79,6 +79,27 @@ def test_stems_follow_the_published_rules(word: str, expected: str) -> None:
     assert expected == stem(word)
 
 
+EDGES = dict(
+    pair.split(":")
+    for pair in """
+    abs:ab added:add addedly:add additionally:addit all:all arsenous:arsenous
+    axbility:axbl axbly:axbl axfulness:ax beedly:beed beied:bei beli:beli
+    bes:bes blogy:blogi bltional:bltional bly:bli bowe:bow boweed:bowe
+    byedly:by bying:bie byingly:by deduplicated:dedupl died:die earringly:ear
+    exceed:exceed exitgracefully:exitgrac generalized:general geologies:geolog harnesses:har ied:ie
+    inned:in installer:instal isenabled:isen iteratively:iter opinion:opinion rativeness:rativ
+    sayysion:sayys timings:time
+""".split()
+)
+"""Words, some of them made up, at the edges of each rule; with the stems that another implementation gives them."""
+
+
+@pytest.mark.parametrize("word", EDGES)
+def test_stems_are_those_of_the_published_algorithm(word: str) -> None:
+    """At the edges of its rules, too: a suffix at the very beginning of a region, or just before it."""
+    assert EDGES[word] == stem(word)
+
+
 @pytest.mark.parametrize("word", ["", "a", "is", "café", "42", "c++", "привет", "don't"])
 def test_what_is_no_plain_word_comes_back_as_it_was(word: str) -> None:
     """Short words, numbers, signs and other scripts are left alone."""
