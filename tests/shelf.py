@@ -88,7 +88,7 @@ class Shelf:
         """Gone from the present."""
         self.position += 1
         self._turn(key, {"stored": "deleted"})
-        texts.end_texts(self.connection, [key], self.position)
+        texts.end_texts(self.connection, [(key, self.position)])
 
     def ask(
         self,

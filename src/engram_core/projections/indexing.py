@@ -52,11 +52,11 @@ class TextChanges:
             texts.write_texts(self._tx, self._fresh, fresh=True, prefix=self._prefix)
             self._fresh.clear()
         if self._changed:
-            for change in self._changed:
-                if isinstance(change, texts.Text):
-                    texts.write_texts(self._tx, [change], prefix=self._prefix)
-                else:
-                    texts.end_texts(self._tx, [change[0]], change[1], prefix=self._prefix)
+            ends = [change[:2] for change in self._changed]
+            texts.end_texts(self._tx, ends, prefix=self._prefix)
+            begun = [change for change in self._changed if isinstance(change, texts.Text)]
+            if begun:
+                texts.write_texts(self._tx, begun, fresh=True, prefix=self._prefix)
             self._changed.clear()
 
 

@@ -8,10 +8,11 @@ tells how long each text is without reading any. Terms come from `analysis` and 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from engram_core.analysis import document, question
 
@@ -146,8 +147,7 @@ def write_texts(
         prefix: Of a shadow's tables.
     """
     if not fresh:
-        for text in texts:
-            _end(connection, text.key, text.position, prefix)
+        end_texts(connection, [(text.key, text.position) for text in texts], prefix=prefix)
     totals: dict[tuple[int, int], list[int]] = {}
     rows = []
     for text in texts:
@@ -164,10 +164,9 @@ def write_texts(
         [(*place, *total) for place, total in totals.items()],
     )
     for lane in {lane for lane, _ in totals}:
-        connection.executemany(
-            f"INSERT INTO {prefix}{LANES[lane]} (rowid, terms) VALUES (?, ?)",
-            [(row[4], text.terms) for row, text in zip(rows, texts, strict=True) if text.lane == lane],
-        )
+        # In the order of their numbers: FTS5 writes out what it holds as soon as one is less than that before.
+        added = [(row[4], text.terms) for row, text in zip(rows, texts, strict=True) if text.lane == lane]
+        connection.executemany(f"INSERT INTO {prefix}{LANES[lane]} (rowid, terms) VALUES (?, ?)", sorted(added))
     names = [
         (term, text.key, number, len(phrase), text.position, None)
         for text in texts
@@ -178,10 +177,68 @@ def write_texts(
         connection.executemany(f"INSERT INTO {prefix}names VALUES (?, ?, ?, ?, ?, ?)", names)
 
 
-def end_texts(connection: sqlite3.Connection, keys: Iterable[int], position: int, *, prefix: str = "") -> None:
-    """Ends the present texts of memories that are deleted or withdrawn; past views keep them."""
-    for key in keys:
-        _end(connection, key, position, prefix)
+def end_texts(connection: sqlite3.Connection, ends: Sequence[tuple[int, int]], *, prefix: str = "") -> None:
+    """Ends present texts; past views keep them.
+
+    Args:
+        connection: An open connection inside the caller's transaction.
+        ends: Keys of memories, and where in the log their texts end; past ones are numbered in this order.
+        prefix: Of a shadow's tables.
+    """
+    positions = dict(ends)
+    found = {
+        row[0]: row[1:]
+        for row in connection.execute(
+            "SELECT t.key, t.lane, t.audience, t.length, t.document, t.from_position FROM json_each(?) j"
+            f" CROSS JOIN {prefix}texts t ON t.key = j.value",
+            (json.dumps(list(positions)),),
+        )
+    }
+    if not found:
+        return
+    kept = [key for key in positions if key in found and found[key][4] < positions[key]]
+    if kept:
+        _keep(connection, prefix, [(key, *found[key], positions[key]) for key in kept])
+    gone: dict[int, list[int]] = {}
+    totals: dict[tuple[int, int], list[int]] = {}
+    for lane, _, length, document_row, since in found.values():
+        gone.setdefault(lane, []).append(document_row)
+        total = totals.setdefault((lane, since // SPAN), [0, 0])
+        total[0] += 1
+        total[1] += length
+    for lane, numbers in gone.items():
+        connection.executemany(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", [(n,) for n in sorted(numbers)])
+    connection.executemany(f"DELETE FROM {prefix}texts WHERE key = ?", [(key,) for key in found])
+    connection.executemany(
+        f"UPDATE {prefix}names SET to_position = ?2 WHERE key = ?1 AND to_position IS NULL AND from_position < ?2",
+        [(key, positions[key]) for key in found],
+    )
+    connection.executemany(
+        f"DELETE FROM {prefix}names WHERE key = ? AND to_position IS NULL", [(key,) for key in found]
+    )
+    _uncount(connection, prefix, totals)
+
+
+def _keep(connection: sqlite3.Connection, prefix: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Copies present texts into the past, numbered from the last one on."""
+    (last,) = connection.execute(f"SELECT coalesce(max(row), 0) FROM {prefix}past_texts").fetchone()
+    past: list[tuple[Any, ...]] = []
+    terms: dict[int, str] = {}
+    for number, (key, lane, audience, length, document_row, since, end) in enumerate(rows, last + 1):
+        past.append((number, key, lane, audience, length, number * 10 + document_row % 10, since, end))
+    for lane in {row[1] for row in rows}:
+        terms.update(
+            connection.execute(
+                f"SELECT f.rowid, f.terms FROM json_each(?) j CROSS JOIN {prefix}{LANES[lane]} f ON f.rowid = j.value",
+                (json.dumps([row[4] for row in rows if row[1] == lane]),),
+            )
+        )
+    connection.executemany(f"INSERT INTO {prefix}past_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", past)
+    # Not by INSERT … SELECT: with each of those, FTS5 writes out what it holds.
+    connection.executemany(
+        f"INSERT INTO {prefix}{PAST_LANE} (rowid, terms) VALUES (?, ?)",
+        [(row[5], terms[source[4]]) for row, source in zip(past, rows, strict=True)],
+    )
 
 
 def erase_texts(connection: sqlite3.Connection, keys: Iterable[int], *, prefix: str = "") -> None:
@@ -191,7 +248,7 @@ def erase_texts(connection: sqlite3.Connection, keys: Iterable[int], *, prefix: 
             f"SELECT lane, length, document, from_position FROM {prefix}texts WHERE key = ?", (key,)
         ).fetchall():
             connection.execute(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", (document_row,))
-            _uncount(connection, prefix, lane, since, length)
+            _uncount(connection, prefix, {(lane, since // SPAN): (1, length)})
         for (document_row,) in connection.execute(
             f"SELECT document FROM {prefix}past_texts WHERE key = ?", (key,)
         ).fetchall():
@@ -211,39 +268,12 @@ def length_of(terms: str) -> int:
     return terms.count(" ") + terms.count("\n") + 1 if terms else 0
 
 
-def _uncount(connection: sqlite3.Connection, prefix: str, lane: int, since: int, length: int) -> None:
-    span = (lane, since // SPAN)
-    connection.execute(
-        f"UPDATE {prefix}text_totals SET texts = texts - 1, length = length - ? WHERE lane = ? AND span = ?",
-        (length, *span),
+def _uncount(connection: sqlite3.Connection, prefix: str, totals: Mapping[tuple[int, int], Sequence[int]]) -> None:
+    """Takes texts out of the totals: how many, and how many terms, by lane and span."""
+    connection.executemany(
+        f"UPDATE {prefix}text_totals SET texts = texts - ?, length = length - ? WHERE lane = ? AND span = ?",
+        [(*total, *place) for place, total in totals.items()],
     )
-    connection.execute(f"DELETE FROM {prefix}text_totals WHERE lane = ? AND span = ? AND texts = 0 AND span > 0", span)
-
-
-def _end(connection: sqlite3.Connection, key: int, position: int, prefix: str) -> None:
-    found = connection.execute(
-        f"SELECT lane, audience, length, document, from_position FROM {prefix}texts WHERE key = ?", (key,)
-    ).fetchone()
-    if found is None:
-        return
-    lane, audience, length, row, since = found
-    if since < position:
-        (past,) = connection.execute(f"SELECT coalesce(max(row), 0) + 1 FROM {prefix}past_texts").fetchone()
-        moved = past * 10 + row % 10
-        connection.execute(
-            f"INSERT INTO {prefix}past_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (past, key, lane, audience, length, moved, since, position),
-        )
-        connection.execute(
-            f"INSERT INTO {prefix}{PAST_LANE} (rowid, terms)"
-            f" SELECT ?, terms FROM {prefix}{LANES[lane]} WHERE rowid = ?",
-            (moved, row),
-        )
-    connection.execute(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", (row,))
-    connection.execute(f"DELETE FROM {prefix}texts WHERE key = ?", (key,))
-    connection.execute(
-        f"UPDATE {prefix}names SET to_position = ? WHERE key = ? AND to_position IS NULL AND from_position < ?",
-        (position, key, position),
+    connection.executemany(
+        f"DELETE FROM {prefix}text_totals WHERE lane = ? AND span = ? AND texts = 0 AND span > 0", list(totals)
     )
-    connection.execute(f"DELETE FROM {prefix}names WHERE key = ? AND to_position IS NULL", (key,))
-    _uncount(connection, prefix, lane, since, length)
