@@ -96,8 +96,13 @@ class EventCodec:
             if missing:
                 raise ValueError(f"{type_name} is written in version {current}, but has no upcaster from {missing}")
 
-    def encode(self, event: ev.Event, stamp: Stamp) -> NewEvent:
+    def encode(self, event: ev.Event, stamp: Stamp, value: Mapping[str, Any] | None = None) -> NewEvent:
         """The event as a store is given it.
+
+        Args:
+            event: The event.
+            stamp: What is said of it.
+            value: What `wire.encode` made of the same event, if it did already.
 
         Raises: ValueError for what `decode` would refuse, so that nothing is written that cannot be read.
         """
@@ -108,7 +113,7 @@ class EventCodec:
             by["session"] = wire.write_text(stamp.session_id)
         if stamp.client is not None:
             by["client"] = wire.write_text(stamp.client)
-        data = _dumps({"by": by, "v": wire.encode(event), "salt": stamp.salt})
+        data = _dumps({"by": by, "v": wire.encode(event) if value is None else value, "salt": stamp.salt})
         name = type(event).__name__
         if _CLASSES.get(name) is not type(event):
             raise wire.WireError(f"{name} is no event that is written")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from engram_core import wire
 from engram_core.chain import plan_append
 from engram_core.codec import EventCodec, Stamp
 from engram_core.decider import Change
@@ -110,11 +111,15 @@ class Log:
                 batch_id = batch_id or id
                 entry = (decided.change, _stamp(id, batch_id, decided, batch))
                 entries.setdefault(decided.change.stream, []).append(entry)
-        encode = self.codec.encode
-        appends = [
-            StreamAppend(stream, expected[stream], [encode(change.event, stamp) for change, stamp in entry])
-            for stream, entry in entries.items()
-        ]
+        appends = []
+        last, value = None, None
+        for stream, listed in entries.items():
+            made = []
+            for change, stamp in listed:
+                if change.event is not last:  # one event may happen to many memories
+                    last, value = change.event, wire.encode(change.event)
+                made.append(self.codec.encode(change.event, stamp, value))
+            appends.append(StreamAppend(stream, expected[stream], made))
         items = [item for entry in entries.values() for item in entry]
         if vet is not None:
             vet(self._recorded(self._planned(appends, expected), items))

@@ -90,13 +90,15 @@ class Undoing:
         if not redo:
             self._check_unneeded(work, streams, batch_id)
         begun_again: dict[str, int] = {}
+        withdrawn = MemoryReverted(batch_id, {FieldGroup.LIFECYCLE: Life(StoredStatus.WITHDRAWN)})
+        _enter(work, streams)
         # Proposals last, so that they are settled at a later position than what they changed.
         for stream, own in sorted(streams.items(), key=lambda item: is_proposal_stream(item[0])):
             changes: Sequence[Change]
             if is_proposal_stream(stream):
                 changes = self._proposal(stream, own, batch_id, redo=redo)
             elif work.is_memory(stream):
-                changes = self._memory(work, own, batch_id, begun_again, redo=redo)
+                changes = self._memory(work, own, withdrawn, begun_again, redo=redo)
             else:
                 continue
             work.take(changes, now)
@@ -120,13 +122,20 @@ class Undoing:
         return events
 
     def _memory(
-        self, work: Work, own: list[RecordedEvent], batch_id: str, begun_again: dict[str, int], *, redo: bool
+        self,
+        work: Work,
+        own: list[RecordedEvent],
+        withdrawn: MemoryReverted,
+        begun_again: dict[str, int],
+        *,
+        redo: bool,
     ) -> tuple[Change, ...]:
         """What sets one memory back to where it was before the batch; or, for redo, before the undo.
 
-        What begins again is told to `begun_again`, with the position of the undo.
+        What began in the batch is `withdrawn`. What begins again is told to `begun_again`, with the position of the
+        undo.
         """
-        stream = own[0].stream
+        stream, batch_id = own[0].stream, withdrawn.batch_id
         for event in own:
             if isinstance(event.event, MemoryDeleted | MemoryErased | ErasedPayload):
                 raise IllegalTransitionError(
@@ -154,8 +163,7 @@ class Undoing:
         if not is_last:
             self._check_untouched(history, groups, start, batch_id)
         if began and not redo:
-            life = Life(StoredStatus.WITHDRAWN)
-            return (Change(stream, MemoryReverted(batch_id, {FieldGroup.LIFECYCLE: life}), stream),)
+            return (Change(stream, withdrawn, stream),)
         if began:
             begun_again[stream] = turns[-1].position
             groups = frozenset({FieldGroup.LIFECYCLE})
@@ -226,6 +234,17 @@ class Undoing:
                     batch_id=batch_id,
                 )
 
+
+def _enter(work: Work, streams: Mapping[str, list[RecordedEvent]]) -> None:
+    """Memories that are what a batch made of them, and nothing else, are made of its events; all others are read."""
+    begun = {stream: own for stream, own in streams.items() if own[0].version == 1 and work.is_memory(stream)}
+    rows = work.tx.execute(_REVISIONS, (json.dumps(list(begun)),)) if begun else ()
+    for stream, revision in rows:
+        if revision == begun[stream][-1].version:
+            work.enter(stream, begun[stream])
+
+
+_REVISIONS = "SELECT m.id, m.revision FROM json_each(?) j CROSS JOIN memories m ON m.id = j.value"
 
 _LIVE = "('active', 'archived')"
 _NEEDED = f"""

@@ -123,6 +123,11 @@ class Work:
             self._enter(id, self.core.state_of(id))
         return self._before[id]
 
+    def enter(self, id: str, events: Sequence[RecordedEvent]) -> None:
+        """Says that these are all events of a memory, so that nobody reads them again."""
+        if id not in self._before:
+            self._enter(id, self.core.states.get(id) or fold(events, upcast=self.core.options.kinds.upcast))
+
     def begins(self, id: str) -> None:
         """Says that an id was drawn for a memory that is to begin, so that nobody looks for it in the log."""
         self._enter(id, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from engram_core.errors import ConflictError, ForbiddenError, IllegalTransitionError, NotFoundError, RejectedError
 from engram_core.kinds import Fact, Goal, Person, Relationship
+from engram_core.log import Log
 from engram_core.values import assistant, until
 from engram_core.verbs import Draft
 from tests.governance.acts import ACTS, world
@@ -337,3 +339,44 @@ def test_what_was_said_anew_is_not_redone_beside_it(r: Room) -> None:
     r.ann.undo(b.receipt)
     r.ann.redo(b.receipt)
     assert 4 == r.ann.count()
+
+
+def test_a_batch_that_nothing_followed_is_undone_from_its_own_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens the space anew reads the batch, and of its memories those alone to which something happened."""
+    read: list[str] = []
+    stream = Log.stream
+
+    def counted(log: Log, name: str, **options: Any) -> Any:
+        read.append(name)
+        return stream(log, name, **options)
+
+    monkeypatch.setattr(Log, "stream", counted)
+    r = room(tmp_path / "brain.db")
+    made = r.ann.remember_many([Draft(Fact(f"number {n}"), tags=["a"]) for n in range(30)], batch=100).receipts
+    ids = [str(receipt.memory_id) for receipt in made]
+    with r.ann.batch() as b:
+        for id in ids[:20]:
+            b.tag(id, "b")
+
+    def reopened() -> Room:
+        r.space.close()
+        read.clear()
+        return room(tmp_path / "brain.db", clock=r.clock)
+
+    r = reopened()
+    with pytest.raises(ConflictError, match="undo that batch first"):
+        r.ann.undo(made[0].batch_id)
+    assert set(read) <= set(ids[:20])
+    r.ann.undo(b.batch_id)
+    assert {("a",)} == {r.ann.get(id).tags for id in ids}
+    fresh = r.ann.remember_many([Draft(Fact(f"new {n}")) for n in range(30)], batch=100).receipts[0]
+    r = reopened()
+    r.ann.undo(fresh.batch_id)
+    assert [] == read
+    assert 30 == r.ann.count()
+    r.ann.redo(fresh.batch_id)
+    assert 60 == r.ann.count()
+    assert not r.nightly.verify().problems
+    r.space.close()

@@ -162,14 +162,22 @@ class Rows:
         row: Row = _in_order(made)
         return row
 
-    def changed(self, before: MemoryState, after: MemoryState) -> tuple[tuple[str, ...], Row]:
-        """The columns that may differ between two states of one memory, and their values after."""
+    def changed(
+        self, before: MemoryState, after: MemoryState, touched: frozenset[str] | None = None
+    ) -> tuple[tuple[str, ...], Row]:
+        """The columns that may differ between two states of one memory, and their values after.
+
+        Args:
+            before, after: The states.
+            touched: Their `touched_groups`, where they are known already.
+        """
         if is_bare(after) or is_bare(before):
             if is_bare(after) and is_bare(before):
                 lane = _LANES[after.visibility.kind]
                 return ("lane", "updated_at", "revision", "from_position"), (lane, *self._version(after))
             return _ALL_BUT_KEY, self.full(after)[1:]
-        touched = touched_groups(before, after)
+        if touched is None:
+            touched = touched_groups(before, after)
         plan = self._plans.get(touched)
         if plan is None:
             chosen = [

@@ -75,12 +75,17 @@ class RowWriter:
             self._keys[after.id] = key
             bare = is_bare(after), before is None or is_bare(before)
             touched = None if before is None or bare[0] != bare[1] else touched_groups(before, after)
-            self._memory(transition, key)
+            self._memory(transition, key, touched)
             if touched is None or "tags" in touched or "absorbed" in touched:
                 self._tags(before, after, key)
             if after.kind in self._rows.named and (touched is None or "attributes" in touched or "absorbed" in touched):
                 self._alike += alike.borne(after, self._rows)
-            if touched is None or "edges" in touched or "lifecycle" in touched:
+            if (
+                before is None
+                or touched is None
+                or "edges" in touched
+                or ("lifecycle" in touched and before.lifecycle.superseded != after.lifecycle.superseded)
+            ):
                 edges.append((before, after, key))
             if touched is None or "lifecycle" in touched:
                 self._external_ids(before, after, key)
@@ -129,13 +134,13 @@ class RowWriter:
 
     # -- memories -----------------------------------------------------------------------------------
 
-    def _memory(self, transition: Transition, key: int) -> None:
+    def _memory(self, transition: Transition, key: int, touched: frozenset[str] | None) -> None:
         before, after, _ = transition
         if before is None:
             self._inserts.append(self._rows.full(after, transition.digest))
             self._begun.append((after.id, after.position))
             return
-        columns, values = self._rows.changed(before, after)
+        columns, values = self._rows.changed(before, after, touched)
         self._moves.append((after.position, key))
         self._updates.setdefault(columns, []).append((*values, key))
 
