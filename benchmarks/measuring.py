@@ -80,20 +80,24 @@ def rounds(
     *,
     times: int,
     repeat: int = ROUNDS,
+    warm_up: int = 0,
     prepare: Callable[[], object] = lambda: None,
 ) -> list[Cost]:
     """Runs actions in turns, so many rounds, and gives the medians of each.
 
+    The rounds of the warm-up come first and do not count: in them files grow, and pages and words become known.
     Before each round `prepare` runs, which is not measured. Garbage is collected before each action: what one side
     leaves must not be another's to clean up.
     """
     actions = list(actions)
     taken: list[list[Cost]] = [[] for _ in actions]
-    for _ in range(repeat):
+    for turn in range(-warm_up, repeat):
         prepare()
         for action, costs in zip(actions, taken, strict=True):
             gc.collect()
-            costs.append(one(action, times))
+            cost = one(action, times)
+            if turn >= 0:
+                costs.append(cost)
     return [
         Cost(statistics.median(cost.cpu for cost in costs), statistics.median(cost.wall for cost in costs))
         for costs in taken
@@ -121,10 +125,11 @@ def compare(
     times: int,
     gate: float | None = None,
     repeat: int = ROUNDS,
+    warm_up: int = 0,
     note: str = "",
 ) -> Row:
     """Runs both in turns and takes the medians; each call of an action does the operation `times` times."""
-    alone, library = rounds((floor, ours), times=times, repeat=repeat)
+    alone, library = rounds((floor, ours), times=times, repeat=repeat, warm_up=warm_up)
     return beside(area, alone, library, gate, note)
 
 

@@ -63,7 +63,7 @@ def append(world: World) -> Iterator[Row]:
 
     for count, gate in ((1, 2.0), (10, 2.2)):
         name = f"append {count} event{'s' * (count > 1)}"
-        yield compare(name, lambda: plain(count), lambda: ours(count), times=_TIMES, gate=gate)  # noqa: B023
+        yield compare(name, lambda: plain(count), lambda: ours(count), times=_TIMES, gate=gate, warm_up=1)  # noqa: B023
     floor.close()
     store.close()
 
@@ -92,7 +92,7 @@ def remember(world: World) -> Iterator[Row]:
         for one in drafts:
             session.remember(one.attributes, links=[("about", about)], similar=False)
 
-    alone, with_analysis, library = rounds((plain, analysing, ours), times=_TIMES, prepare=prepare)
+    alone, with_analysis, library = rounds((plain, analysing, ours), times=_TIMES, warm_up=1, prepare=prepare)
     note = "the floor is given each text's terms, as if its index made them in C"
     yield beside("remember one", alone, library, 1.8, note)
     yield beside("remember one (floor: analyses as well)", with_analysis, library)
@@ -130,6 +130,7 @@ def remember_many(world: World) -> Iterator[Row]:
     alone, library = rounds(
         (lambda: floor.remember(texts, about, terms), lambda: session.remember_many(drafts, batch=1_000)),
         times=1_000,
+        warm_up=1,
         prepare=prepare,
     )
     yield beside("remember_many, of 1,000", alone, library, 2.5, f"{1e6 / library.cpu:,.0f} memories a second of CPU")
@@ -145,11 +146,12 @@ def change(world: World) -> Iterator[Row]:
         ("weigh one", floor.weigh, lambda one: session.weigh(one, 0.9)),
         ("tag one", lambda one: floor.tag(one, "red"), lambda one: session.tag(one, "red")),
     )
-    portion = min(_TIMES, len(world.ids) // ROUNDS)
+    turns = ROUNDS + 1
+    portion = min(_TIMES, len(world.ids) // turns)
     for name, plain, ours in verbs:
         # Spread over the whole space, the newest last; no memory is changed twice by one verb.
-        spread = world.ids[:: max(1, len(world.ids) // (portion * ROUNDS))]
-        portions = iter([spread[place::ROUNDS][:portion] for place in range(ROUNDS)])
+        spread = world.ids[:: max(1, len(world.ids) // (portion * turns))]
+        portions = iter([spread[place::turns][:portion] for place in range(turns)])
         yield _changes(name, plain, ours, lambda: next(portions), portion)  # noqa: B023
     floor.close()
 
@@ -192,5 +194,5 @@ def _changes(
         for id in ids:
             verb(id)
 
-    alone, library = rounds((lambda: each(plain), lambda: each(ours)), times=times, prepare=prepare)
+    alone, library = rounds((lambda: each(plain), lambda: each(ours)), times=times, warm_up=1, prepare=prepare)
     return beside(name, alone, library, 2.5)
