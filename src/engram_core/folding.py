@@ -248,7 +248,8 @@ class _Folding:
             case _:
                 assert_never(event)
         self.updated_at = max(self.updated_at, recorded.occurred_at)
-        self.touched.update(dict.fromkeys(groups_touched(event, recorded.stream), recorded.version))
+        touched = dict.fromkeys(groups_touched(event, recorded.stream), recorded.version)
+        self.touched = {**self.touched, **touched} if self.touched else touched
 
     def create(self, event: MemoryCreated, recorded: RecordedEvent) -> None:
         self.kind = event.kind

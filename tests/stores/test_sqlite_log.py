@@ -190,3 +190,16 @@ def test_the_head_within_a_transaction_is_its_own(store: SqliteStore) -> None:
         assert 4 == store.head()
     assert 4 == store.append([appending("s", "f")]).positions[0] - 1
     assert not store.problems()
+
+
+def test_an_append_that_a_savepoint_takes_back_leaves_no_gap(store: SqliteStore) -> None:
+    """Whoever writes on the store's own connection may set savepoints; the log goes on from where it really is."""
+    with store.transaction():
+        store.append([appending("s", "a")])
+        store.writing().execute("SAVEPOINT mine")
+        store.append([appending("s", "b"), appending("t", "c")])
+        store.writing().execute("ROLLBACK TO mine")
+        assert 1 == store.head()
+        assert (2,) == store.append([appending("t", "d")]).positions
+    assert ["a", "d"] == [event.id for event in whole_log(store)]
+    assert not store.problems()

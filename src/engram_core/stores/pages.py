@@ -13,8 +13,10 @@ def bounds(after: int, upto: int | None, limit: int | None) -> tuple[int, int, i
 
     Raises: ValueError for a negative number; nothing counts from the end.
     """
-    for name, value in (("after", after), ("upto", upto), ("limit", limit)):
-        if value is not None and value < 0:
-            raise ValueError(f"{name} is {value}; it counts from 0 upwards")
-    last, most = (LAST if value is None else min(value, LAST) for value in (upto, limit))
+    if after < 0 or (upto is not None and upto < 0) or (limit is not None and limit < 0):
+        given = (("after", after), ("upto", upto), ("limit", limit))
+        name, value = next((name, value) for name, value in given if value is not None and value < 0)
+        raise ValueError(f"{name} is {value}; it counts from 0 upwards")
+    last = LAST if upto is None else min(upto, LAST)
+    most = LAST if limit is None else min(limit, LAST)
     return min(after, LAST), last, most

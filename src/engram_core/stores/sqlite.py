@@ -82,7 +82,6 @@ class SqliteStore:
         self._connect: Connect = connect or sqlite3.connect
         self._timeout = busy_timeout
         self._doom: BaseException | None = None
-        self._head: schema.Head | None = None
         self._commits = self._appended = 0
         self._swollen = False
         self._large = wal.CHECKPOINT_BYTES
@@ -140,8 +139,6 @@ class SqliteStore:
 
     def head(self) -> int:
         """The last position, 0 for an empty log."""
-        if self._connections.owned():
-            return self._head_here(self._connections.writer()).position
         with Reading(self._connections, snapshot=False) as connection:
             position: int = connection.execute("SELECT position FROM head").fetchone()[0]
             return position
@@ -265,7 +262,7 @@ class SqliteStore:
     def _append(self, connection: sqlite3.Connection, batch: Sequence[StreamAppend]) -> Appended:
         """Takes it that no id is stored yet; if one is, or an expectation fails, the full table decides."""
         with _AllOrDoom(self):
-            head = self._head_here(connection)
+            head = schema.head_of(connection)
             versions = [_version(connection, entry.stream) for entry in batch]
             try:
                 for entry, version in zip(batch, versions, strict=True):
@@ -278,26 +275,13 @@ class SqliteStore:
                     last_link=head.link,
                 )
                 if events:
-                    self._insert(connection, events)
+                    schema.insert(connection, events)
             except (ConcurrencyError, sqlite3.IntegrityError, connection.IntegrityError):
                 # Rows beyond the head are no part of the log yet.
                 connection.execute("DELETE FROM events WHERE position > ?", (head.position,))
                 return self._plan(connection, batch, head)
             self._appended += len(events)
             return Appended(events)
-
-    def _head_here(self, connection: sqlite3.Connection) -> schema.Head:
-        """The log's end within the running transaction, asked for once."""
-        if self._head is None:
-            self._head = schema.head_of(connection)
-        return self._head
-
-    def _insert(self, connection: sqlite3.Connection, events: tuple[Recorded, ...]) -> None:
-        self._head = None
-        schema.insert(connection, events)
-        last = events[-1]
-        assert last.link is not None  # of the last one of a commit
-        self._head = schema.Head(last.position, last.recorded_at, last.link)
 
     def _plan(self, connection: sqlite3.Connection, batch: Sequence[StreamAppend], head: schema.Head) -> Appended:
         planned = plan_append(
@@ -310,7 +294,7 @@ class SqliteStore:
             stored=lambda ids: {row.id: row for id in ids for row in schema.rows(connection, "WHERE id = ?", id)},
         )
         if planned.events and not planned.duplicate:
-            self._insert(connection, planned.events)
+            schema.insert(connection, planned.events)
         return planned
 
     def _begin(self, connection: sqlite3.Connection, *, timeout: float | None = None) -> None:
@@ -449,7 +433,7 @@ class _Transaction:
             if ours is None:
                 raise
             raise ours from error
-        store._doom = store._head = None
+        store._doom = None
         self._changed_before = self._connection.total_changes
         return self._connection
 
