@@ -47,6 +47,11 @@ from engram_core.analysis import STOP_WORDS, document, folded, forget, question,
         ("Straße", ["strass"]),
         ("🎉👍🏽", ["🎉", "👍"]),
         ("one...two", ["onetwo", "one", "two"]),
+        (".net.", [".net", "net"]),
+        ("iPhone", ["iphon", "i", "phone"]),
+        ("a b&", ["a", "b"]),
+        ("x" * 70, ["x" * 64]),
+        ("12:00:00.5", ["12:00:00.5", "12:00", "12:00:00", "12", "0", "5"]),
         ("\ud800abc\x00def", ["abc", "def"]),
         ("??? -- !", []),
     ],
@@ -93,6 +98,16 @@ def test_a_question_loses_the_words_that_only_ask() -> None:
     assert not asked.whole
 
 
+def test_a_question_names_each_term_once() -> None:
+    """Nothing is the neighbour of itself; Han letters are asked for in pairs, and a shout is no acronym."""
+    asked = question("green green tea, green tea")
+    assert (("green", "tea"), (("green", "tea"), ("tea", "green"))) == (asked.terms, asked.pairs)
+    assert (("东京",), ()) == (question("东京").terms, question("东京").pairs)
+    assert ("us",) == question("US and us").terms
+    assert (("dont",), True) == (question("DON'T").terms, question("DON'T").whole)
+    assert ((), (), False) == (question("").terms, question("").pairs, question("").whole)
+
+
 def test_a_question_of_stop_words_alone_keeps_them() -> None:
     """`The Who` can be asked for."""
     asked = question("to be or not to be")
@@ -123,6 +138,43 @@ def test_an_overlapping_statement_counts_once() -> None:
     content = "Alice moved to Oslo in March and likes it."
     assert document(content) == document("Alice moved to Oslo", content)
     assert document(content) == document(content, content)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("a b", "a b"), "a b"),
+        ((" a b ", "a b c", ""), "a b c"),
+        (("an art", "an artist an art"), "an artist an art"),
+        (("cat", "concat category"), "cat\nconcat categori"),
+        (("cat", "concat cat"), "concat cat"),
+        (("b c", "a b cd b c d"), "a b cd b c d"),
+        (("x", "y", "x"), "x\ny"),
+        (("net", "go .net go"), "go .net net go"),
+        (("C", "C++"), "c\nc++"),
+    ],
+)
+def test_texts_come_to_one_document(texts: tuple[str, ...], expected: str) -> None:
+    """Each adds its terms once, unless they stand side by side in another one, or in an earlier one alike."""
+    assert expected == document(*texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        (" ".join(f"n{n}" for n in range(48)) + "\nend", [48, 1]),
+        ("\n".join(["one two three"] * 3) + "\n" + "x" * 400, [9, 1]),
+        (" ".join(f"n{n}" for n in range(100)) + " " + "x" * 400, [48, 48, 5]),
+        (" ".join(f"n{n}" for n in range(49)) + " " + "x " * 400, [48] * 9 + [17]),
+        ("one two\n" * 60, [8] * 15),
+        ("one\n", [1]),
+        ("- ? !\n" * 90 + "word", [1]),
+    ],
+    ids=["48 and one", "three short", "a hundred", "many", "short lines", "one", "signs"],
+)
+def test_passages_have_their_lengths(text: str, lengths: list[int]) -> None:
+    """Some 48 terms of a long line, or short lines together from eight terms on; the rest is one of its own."""
+    assert lengths == [len(line.split()) for line in document(text).split("\n")]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,11 @@ from engram_core.values import to_micros
         ("2023년 5월 3일에 무엇을 했나요?", (2023, 5, 3)),
         ("In May we met", (None, 5, None)),
         ("May 3: what happened?", (None, 5, 3)),
+        ("Sept", (None, 9, None)),
+        ("Feb, or sooner, or October", (None, 10, None)),
+        ("May I see what July brought?", (None, 7, None)),
+        ("may 5", (None, 5, 5)),
+        ("5th of march", (None, 3, 5)),
     ],
 )
 def test_dates_are_told_from_figures_and_names(text: str, expected: tuple[int | None, ...]) -> None:
