@@ -82,7 +82,7 @@ def test_each_field_that_differs_has_a_phrase() -> None:
 def test_what_is_the_same_is_not_told() -> None:
     """Nor what differs by less than a reader cares for."""
     assert () == told()
-    assert () == told(MemoryConfirmed(0.000001, 1.0, False))
+    assert () == told(MemoryConfirmed(0.0005, 1.0, False))
 
 
 def test_long_values_are_cut() -> None:
