@@ -154,6 +154,11 @@ POLICIES: dict[str, Callable[[], object]] = {
     "policy": lambda: Policy(confidence_cap=2.0),
     "policy of unknown actors": lambda: Policy(actors={"robot": 1}),  # type: ignore[dict-item]
     "policy of unknown kinds": lambda: Policy(decay={"fact": 1}),  # type: ignore[dict-item]
+    "policy of no kind of actor": lambda: Policy(actors={"robot": Policy().weights(ActorKind.USER)}),
+    "policy of no mappings": lambda: Policy(actors=5, decay={1: 2}),  # type: ignore[arg-type, dict-item]
+    "policy of other policies": lambda: Policy(
+        active_exempt="goal", retention=1, importance=2, review=3, recall=4, corroboration=0.0, repeat_hours=None
+    ),  # type: ignore[arg-type]
     "grants": lambda: ApprovalPolicy.of([]),  # type: ignore[arg-type]
     "grants to nobody": lambda: ApprovalPolicy.of({"robot": ["tag"], BOT: ["fly"], "assistant": "delete"}),
     "grants of one thing": lambda: ApprovalPolicy.of({BOT: 5}),  # type: ignore[dict-item]
