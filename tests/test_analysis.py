@@ -149,6 +149,7 @@ def test_an_overlapping_statement_counts_once() -> None:
         (("an art", "an artist an art"), "an artist an art"),
         (("cat", "concat category"), "cat\nconcat categori"),
         (("cat", "concat cat"), "concat cat"),
+        (("cat", "cat concat"), "cat concat"),
         (("b c", "a b cd b c d"), "a b cd b c d"),
         (("x", "y", "x"), "x\ny"),
         (("net", "go .net go"), "go .net net go"),

@@ -161,6 +161,14 @@ CASES: dict[str, Any] = {
     "erased payload": ErasedPayload("MemoryEdited"),
     "late": happened(MemoryTagged(("y",)), at=3 * DAY),
 }
+BEGINNINGS = {
+    "begun": memory_created(Person(full_name="A"), redactions=1, redactor="z 1"),
+    "begun, by nobody known": ErasedPayload("MemoryCreated"),
+    "begun, without a beginning": MemoryTagged(("x",)),
+    "begun, for another": happened(
+        memory_created(Person(full_name="A"), evidence=(QUOTE,)), by=ANN, on_behalf_of=BOT, session_id="s"
+    ),
+}
 AFTER = {
     "archived as a merged one, then restored": (MemoryMergedInto("m"), MemoryRestored()),
     "archived as a merged one, then deleted": (MemoryMergedInto("m"), MemoryDeleted()),
@@ -206,6 +214,10 @@ def parts(state: MemoryState) -> dict[str, str]:
 
 def told(name: str) -> str:
     """The fields that differ after some events; those of a memory that has everything where there are none."""
+    if name in BEGINNINGS:
+        begun = fold(Scenario[Any, Any]().given(BEGINNINGS[name]).history)
+        assert begun is not None
+        return "; ".join(f"{field}: {value}" for field, value in parts(begun).items())
     events = AFTER[name] if name in AFTER else () if CASES[name] is None else (CASES[name],)
     history = Scenario[Any, Any]().given(*FULL, *events).history
     before, after = fold(history[: len(FULL)]), fold(history)
@@ -221,10 +233,10 @@ def told(name: str) -> str:
 
 def lines() -> list[str]:
     """Each case with what is told of it."""
-    return [f"{name} | {told(name)}" for name in (*CASES, *AFTER)]
+    return [f"{name} | {told(name)}" for name in (*CASES, *AFTER, *BEGINNINGS)]
 
 
-@pytest.mark.parametrize("name", [*CASES, *AFTER])
+@pytest.mark.parametrize("name", [*CASES, *AFTER, *BEGINNINGS])
 def test_an_event_changes_these_fields_and_no_others(name: str) -> None:
     """Folded at once or on top of what was folded before."""
     written = dict(line.split(" | ", 1) for line in GOLDEN.read_text("utf-8").splitlines())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_core.commands import Tag
+from engram_core.commands import AddLink, Contradict, MarkDistinct, Merge, Remember, Resolve, Supersede, Tag
 from engram_core.errors import ForbiddenError, IllegalTransitionError, InvalidAttributesError
 from engram_core.events import (
     DraftAdded,
@@ -22,18 +22,23 @@ from engram_core.events import (
     ProposalWithdrawn,
     RecordedEvent,
 )
+from engram_core.identity import pair_owner
 from engram_core.proposal import (
     Proposal,
     check_decision,
+    draft_owner,
     fold_proposal,
     is_proposal_stream,
+    memory_of,
+    named,
     proposal_stream,
+    usual_title,
     words_owner,
 )
 from engram_core.testing import recorded_event, strategies
 from engram_core.testing.scenario import START
-from engram_core.values import assistant, user
-from engram_core.vocab import ProposalStatus
+from engram_core.values import EvidenceRef, Link, assistant, user
+from engram_core.vocab import ProposalStatus, Relation
 
 S = ProposalStatus
 ANN, BOT = user("ann"), assistant("bot")
@@ -136,7 +141,7 @@ def test_an_erased_draft_keeps_its_place() -> None:
     assert state is not None
     assert ["merged", 1, None] == [state.status.value, state.drafts[0].number, state.drafts[0].command]
     assert [2] == [d.number for d in state.drafts if d.status is S.MERGED]
-    assert "erased" in repr(state.drafts[0])
+    assert "<draft 1 on a at revision 0, withdrawn: erased>" == repr(state.drafts[0])
 
 
 def test_erasing_everything_leaves_a_closed_proposal() -> None:
@@ -180,6 +185,69 @@ def test_it_is_open_iff_a_draft_is(events: list[Any]) -> None:
     """Whatever was decided in whatever order."""
     state = proposal(*events)
     assert (state.status is S.OPEN) == bool(state.open_drafts())
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (Tag("a", ("x",)), {"a"}),
+        (AddLink("a", Relation.ABOUT, "b"), {"a", "b"}),
+        (Supersede("a", "b"), {"a", "b"}),
+        (Contradict("a"), {"a"}),
+        (Contradict("a", "b"), {"a", "b"}),
+        (Merge("a", "b"), {"a", "b"}),
+        (MarkDistinct("a", "b"), {"a", "b"}),
+        (Resolve("a", "b", "both"), {"a", "b"}),
+        (
+            Remember(
+                memory_id="a",
+                kind="fact",
+                attributes={},
+                attributes_version=1,
+                links=(Link(Relation.ABOUT, "b"), Link(Relation.ABOUT, "c")),
+            ),
+            set("abc"),
+        ),
+    ],
+    ids=repr,
+)
+def test_a_command_names_memories(command: Any, expected: set[str]) -> None:
+    """The one that it changes or begins, and all others at which it points."""
+    assert expected == named(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "owner"),
+    [
+        (Tag("a", ("x",)), "a"),
+        (Contradict("a", "b"), "a"),
+        (Contradict("a", None, None, "no"), "a"),
+        (Contradict("a", "b", None, "no"), pair_owner("a", "b")),
+        (Contradict("a", "b", EvidenceRef("quote", "q")), pair_owner("a", "b")),
+        (Resolve("a", "b", "both"), "a"),
+        (Resolve("a", "b", "both", "as well"), pair_owner("a", "b")),
+    ],
+    ids=repr,
+)
+def test_words_about_two_memories_belong_to_both(command: Any, owner: str) -> None:
+    """A draft without such words belongs to the memory that it would change."""
+    assert owner == draft_owner(command, "a")
+    assert "a" == memory_of(owner)
+
+
+@pytest.mark.parametrize(
+    ("commands", "title"),
+    [
+        ([Remember(memory_id="a", kind="fact", attributes={}, attributes_version=1)], "Remember a fact"),
+        ([Tag("a")], "Tag"),
+        ([MarkDistinct("a", "b"), Tag("a"), Tag("b")], "Mark distinct, and 2 more"),
+        ([AddLink("a", Relation.ABOUT, "b"), Tag("a")], "Add link, and 1 more"),
+    ],
+    ids=str,
+)
+def test_a_proposal_has_a_title_without_words_of_a_memory(commands: list[Any], title: str) -> None:
+    """It may outlive what it is about."""
+    assert title == usual_title(commands)
 
 
 # -- deciding ------------------------------------------------------------------------------------------

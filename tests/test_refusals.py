@@ -65,7 +65,16 @@ from engram_core.kinds import (
     Relationship,
 )
 from engram_core.packs.outcomes import with_outcomes
-from engram_core.policy import ActorWeights, Decay, Limits, Policy, RecallPolicy
+from engram_core.policy import (
+    ActorWeights,
+    Decay,
+    ImportancePolicy,
+    Limits,
+    Policy,
+    RecallPolicy,
+    RetentionPolicy,
+    ReviewPolicy,
+)
 from engram_core.proposal import check_decision, fold_proposal, proposal_stream
 from engram_core.testing import happened, memory_created, recorded_event
 from engram_core.testing.scenario import ANN, START
@@ -154,6 +163,9 @@ POLICIES: dict[str, Callable[[], object]] = {
     "policy": lambda: Policy(confidence_cap=2.0),
     "policy of unknown actors": lambda: Policy(actors={"robot": 1}),  # type: ignore[dict-item]
     "policy of unknown kinds": lambda: Policy(decay={"fact": 1}),  # type: ignore[dict-item]
+    "retention": lambda: RetentionPolicy(full_frequency=0, access_half_life_days=0.0, newborn_days=-1.0),
+    "importance": lambda: ImportancePolicy(max_links=1.5),  # type: ignore[arg-type]
+    "review": lambda: ReviewPolicy(similar=1.5, min_name=True),
     "policy of no kind of actor": lambda: Policy(actors={"robot": Policy().weights(ActorKind.USER)}),
     "policy of no mappings": lambda: Policy(actors=5, decay={1: 2}),  # type: ignore[arg-type, dict-item]
     "policy of other policies": lambda: Policy(

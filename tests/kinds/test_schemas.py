@@ -31,6 +31,7 @@ from engram_core.kinds import (
     Relationship,
     Skill,
 )
+from engram_core.kinds.fields import field_rules
 from engram_core.values import PartialDate
 from engram_core.vocab import (
     AssetType,
@@ -141,6 +142,24 @@ def test_fields_can_be_given_by_place() -> None:
     """Required fields stand first."""
     assert Fact(statement="x") == Fact("x")
     assert Person(full_name="A", aliases=("B",)) == Person("A", ["B"])  # type: ignore[arg-type]
+
+
+def test_each_field_has_the_sort_of_its_annotation() -> None:
+    """On which columns, filters and full text rest."""
+    found = [(rule.name, rule.sort, rule.vocabulary, rule.is_required) for rule in field_rules(Contact)]
+    assert [
+        ("channel", "word", Channel, True),
+        ("value", "text", None, True),
+        ("label", "text", None, False),
+        ("preferred", "flag", None, False),
+    ] == found
+    sorts: dict[str, set[str]] = {}
+    for spec in KINDS:
+        for rule in spec.rules:
+            sorts.setdefault(rule.sort, set()).add(f"{spec.kind}.{rule.name}")
+    named = {f"{KINDS.spec(cls).kind}.{name}" for cls, name, *_ in INSTANTS}
+    assert (named, {f"{KINDS.spec(cls).kind}.{name}" for cls, name in DAYS}) == (sorts["instant"], sorts["day"])
+    assert {"text", "texts", "word", "number", "flag", "instant", "day"} == set(sorts)
 
 
 # -- text ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve, frozen
 
 from engram_core.commands import Archive, Delete, Merge, Restore, Tag, Unmerge
 from engram_core.errors import ForbiddenError
@@ -15,8 +16,8 @@ from engram_core.events import (
     MemoryMergedInto,
     MemoryUnmerged,
 )
-from engram_core.kinds import Fact, Organization, Person
-from engram_core.memory import Known, decide
+from engram_core.kinds import KINDS, Attributes, Fact, KindSpec, Organization, Person
+from engram_core.memory import Known, decide, memory_decider
 from engram_core.testing import Scenario, happened, memory_created
 from engram_core.values import EvidenceRef, assistant, private, standard
 from engram_core.vocab import ArchiveReason, StoredStatus
@@ -43,6 +44,38 @@ def test_ids_and_text_go_into_events_of_their_owners() -> None:
         MemoryMerged("b"), MemoryAbsorbed("b", ("A. Ng", "Ally"), ("y",)), happened(MemoryMergedInto("a"), "b")
     )
     assert ["a", "b", "b"] == [change.owner for change in outcome.changes]
+
+
+def test_names_of_an_older_schema_are_read_in_theirs() -> None:
+    """Of either side: what an upcaster makes a name is one."""
+
+    @frozen
+    class Ship(Attributes):
+        name: str
+        aliases: tuple[str, ...] = ()
+
+    ship = KindSpec(
+        kind="ship",
+        attributes=Ship,
+        version=2,
+        upcasters={1: lambda raw: {"name": raw["called"]}},
+        view="view_ships",
+        label_fields=("name",),
+        alias_field="aliases",
+        entity=True,
+    )
+    kinds = KINDS.with_kinds(ship)
+    known = Scenario[Any, Any](memory_decider(kinds), kinds=kinds)
+    for a, b, given in (
+        ({"called": "Fram"}, {"called": "Gjøa"}, ("Gjøa",)),
+        ({"called": "Fram"}, {"called": "Fram"}, ()),
+    ):
+        begun = [
+            happened(evolve(memory_created(Ship("x"), kinds=kinds), attributes=raw, attributes_version=1), id)
+            for id, raw in (("a", a), ("b", b))
+        ]
+        _, absorbed, _ = decide(Merge("a", "b"), known.given(*begun).state, context_of(kinds=kinds))
+        assert MemoryAbsorbed("b", given) == absorbed.event
 
 
 def test_the_survivor_keeps_what_it_is() -> None:
