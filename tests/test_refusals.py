@@ -168,6 +168,7 @@ POLICIES: dict[str, Callable[[], object]] = {
     "review": lambda: ReviewPolicy(similar=1.5, min_name=True),
     "policy of no kind of actor": lambda: Policy(actors={"robot": Policy().weights(ActorKind.USER)}),
     "policy of no mappings": lambda: Policy(actors=5, decay={1: 2}),  # type: ignore[arg-type, dict-item]
+    "policy of a list": lambda: Policy(actors=["user"]),  # type: ignore[arg-type]
     "policy of other policies": lambda: Policy(
         active_exempt="goal", retention=1, importance=2, review=3, recall=4, corroboration=0.0, repeat_hours=None
     ),  # type: ignore[arg-type]
