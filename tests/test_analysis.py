@@ -173,9 +173,11 @@ def test_texts_come_to_one_document(texts: tuple[str, ...], expected: str) -> No
         (" ".join(f"n{n}" for n in range(49)) + " " + "x " * 400, [48] * 9 + [17]),
         ("one two\n" * 60, [8] * 15),
         ("one\n", [1]),
+        ("x y " * 99 + "x y", [200]),
+        ("x y " * 100, [48, 48, 48, 48, 8]),
         ("- ? !\n" * 90 + "word", [1]),
     ],
-    ids=["48 and one", "three short", "a hundred", "many", "short lines", "one", "signs"],
+    ids=["48 and one", "three short", "a hundred", "many", "short lines", "one", "short", "long", "signs"],
 )
 def test_passages_have_their_lengths(text: str, lengths: list[int]) -> None:
     """Some 48 terms of a long line, or short lines together from eight terms on; the rest is one of its own."""

@@ -94,7 +94,47 @@ def test_the_order_of_edges_and_listed_actors_does_not_count() -> None:
 def test_text_does_not_run_into_its_neighbour() -> None:
     """Quotes and backslashes are escaped, so that no text looks like two fields."""
     assert print_of(title='a","b', content="") != print_of(title="a", content="b")
+    assert print_of(title='a","b', content="c") != print_of(title="a", content='b","c')
     assert print_of(title="a\\", content="x") != print_of(title="a", content="\\x")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (1, 1.0, True),
+        (0.5, 0.6, False),
+        (True, False, False),
+        (True, 1, False),
+        (None, [], True),
+        (None, (), True),
+        (["a", None], ["a", "null"], False),
+        (["a", "b"], ("a", "b"), True),
+        (["a", "b"], ["b", "a"], False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": [True]}, {"a": [False]}, False),
+        ("x", ["x"], False),
+    ],
+    ids=repr,
+)
+def test_values_of_attributes_are_compared_by_what_json_holds(one: Any, other: Any, alike: bool) -> None:
+    """Whole numbers equal theirs with a point, order counts in lists alone, and nothing at all is absence."""
+    said = [print_of(attributes={"statement": "x", "value": value}) for value in (one, other)]
+    assert alike == (said[0] == said[1])
+
+
+def test_fingerprints_stay() -> None:
+    """They are compared with those of other times."""
+    values = {"statement": 'a "b" \\ c', "flag": True, "other": False, "n": [1, 2.5, None], "d": {"b": "x", "a": "y"}}
+    found = print_of(
+        kind="preference",
+        attributes=values,
+        title=" T  t ",
+        content="c\n",
+        links=(Link(R.ABOUT, "b"), Link(R.ABOUT, "a")),
+        visibility=restricted(assistant("b"), assistant("a")),
+    )
+    assert "ab467edf485f60a29ebe360cd4b566466bb3c0a28502fea66836b5473471da15" == found
 
 
 @pytest.mark.parametrize(

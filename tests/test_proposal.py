@@ -123,6 +123,17 @@ def test_what_becomes_of_it(events: tuple[Event, ...], expected: tuple[str, list
     assert expected == standing(proposal(*events))
 
 
+def test_it_tells_through_what_it_was_asked() -> None:
+    """Session and client of its first event, and who asks, also where that one's author is erased."""
+    first, *rest = told(OPENED, draft(1))
+    state = fold_proposal([first._replace(session_id="s", client="c"), *rest])
+    assert state is not None
+    assert ("s", "c", BOT.kind, START) == (state.session_id, state.client, state.author_kind, state.opened_at)
+    erased = fold_proposal([first._replace(event=ErasedPayload("ProposalOpened"), actor=None), *rest])
+    assert erased is not None
+    assert (BOT, "", "") == (erased.author, erased.title, erased.rationale)
+
+
 def test_the_merge_names_its_batch_and_who_decided() -> None:
     """So that from each event one finds the proposal, and back."""
     state = proposal(ProposalMerged((1, 2)))

@@ -235,6 +235,8 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
         attributes=int, view=5, version="1", label_fields=(5,), alias_field=5, decay=5, entity=1, emits=5, upcasters=5
     ),
     "spec of wrong mappings": lambda: spec(upcasters={"1": 5}, requires={1: 1}, columns={"x": 1}),
+    "spec of unknown relations": lambda: spec(emits={"about", "dreams_of"}),
+    "spec of unknown and no relations": lambda: spec(emits=[5]),
     "spec of too many versions": lambda: spec(version=10**9),
     "spec of wrong names": lambda: spec(kind="A b", view="a b", version=0, label_fields=()),
     "spec of unknown fields": lambda: spec(label_fields=("x",), alias_field="y", text_fields=("z",), hot_fields=("h",)),
