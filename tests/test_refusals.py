@@ -172,6 +172,7 @@ POLICIES: dict[str, Callable[[], object]] = {
     "policy of other policies": lambda: Policy(
         active_exempt="goal", retention=1, importance=2, review=3, recall=4, corroboration=0.0, repeat_hours=None
     ),  # type: ignore[arg-type]
+    "policy that exempts no kinds": lambda: Policy(active_exempt=frozenset({5})),  # type: ignore[arg-type]
     "grants": lambda: ApprovalPolicy.of([]),  # type: ignore[arg-type]
     "grants to nobody": lambda: ApprovalPolicy.of({"robot": ["tag"], BOT: ["fly"], "assistant": "delete"}),
     "grants of one thing": lambda: ApprovalPolicy.of({BOT: 5}),  # type: ignore[dict-item]
@@ -237,6 +238,7 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
     "spec of wrong mappings": lambda: spec(upcasters={"1": 5}, requires={1: 1}, columns={"x": 1}),
     "spec of unknown relations": lambda: spec(emits={"about", "dreams_of"}),
     "spec of unknown and no relations": lambda: spec(emits=[5]),
+    "spec of unknown relations in a frozen set": lambda: spec(emits=frozenset({"dreams_of"})),
     "spec of too many versions": lambda: spec(version=10**9),
     "spec of wrong names": lambda: spec(kind="A b", view="a b", version=0, label_fields=()),
     "spec of unknown fields": lambda: spec(label_fields=("x",), alias_field="y", text_fields=("z",), hot_fields=("h",)),

@@ -351,7 +351,9 @@ class Policy:
         ]
         if not problems:
             problems += [Problem("actors", f"{key!r} is no kind of actor") for key in self.actors if key not in kinds]
-        if not isinstance(self.active_exempt, frozenset):
+        if not isinstance(self.active_exempt, frozenset) or not all(
+            isinstance(kind, str) for kind in self.active_exempt
+        ):
             problems.append(Problem("active_exempt", "must be a list of names of kinds"))
         problems += [
             Problem(name, f"must be {expected.__name__}, not {type(getattr(self, name)).__name__}")
