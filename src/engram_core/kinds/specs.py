@@ -171,7 +171,7 @@ def _misshapen(spec: KindSpec) -> Iterator[tuple[str, str]]:
         yield "decay", "must be a Decay"
     if not isinstance(spec.entity, bool):
         yield "entity", "must be True or False"
-    emits: object = spec.emits
+    emits: Any = spec.emits
     if not isinstance(emits, frozenset) or not all(isinstance(name, Relation) for name in emits):
         yield "emits", f"must be a set of {', '.join(Relation)}"
     for name, keys, values, wanted in (
