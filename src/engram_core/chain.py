@@ -92,6 +92,8 @@ def plan_append(
 
 def check_repeats(batch: Sequence[StreamAppend]) -> None:
     """Raises ValueError when a batch names a stream or an event id twice."""
+    if len(batch) == 1 and len(batch[0].events) == 1:
+        return
     streams = [entry.stream for entry in batch]
     if len(set(streams)) != len(streams):
         raise ValueError("a batch names a stream twice; give each stream one entry")

@@ -49,7 +49,7 @@ class Writer(Core):
             turn = 0
             try:
                 with self.host.transaction() as tx:
-                    self._local.head = self.read_model.position(tx)  # the log's, since it was caught up with that
+                    self._local.head = self.read_model.reached
                     turn = self.states.at(self._local.head)
                     result = attempt(tx)
                 changed = {t.after.id: t.after for t in self._local.transitions}

@@ -65,6 +65,8 @@ class ReadModel:
             "store": str(host.store.store_id),
         }
         self._runner = Runner(host, codec, projections)
+        self._reached = 0
+        self._dangles = True
 
     # -- following the log --------------------------------------------------------------------------
 
@@ -136,18 +138,29 @@ class ReadModel:
         if moved.rowcount != 1:
             self.catch_up(tx)
             return
-        writer = RowWriter(tx, self.rows, keys=commit.keys)
+        writer = RowWriter(tx, self.rows, keys=commit.keys, dangles=self._dangles)
         writer.add(_once(commit.transitions))
         writer.flush()
+        self._dangles = writer.dangles
         write_rest(tx, (commit,))
         self._runner.apply_inline(tx, events)
 
     def catch_up(self, tx: sqlite3.Connection) -> None:
-        """Takes in all that the log holds beyond the tables' position."""
-        position = self.position(tx)
+        """Takes in all that the log holds beyond the tables' position; every write begins with it."""
+        position, dangles = tx.execute(
+            "SELECT value, EXISTS (SELECT 1 FROM dangling) FROM meta WHERE name = 'position'"
+        ).fetchone()
+        self._dangles = bool(dangles)
         if position < self.host.store.head():
             replay = Replay(self.host.store, self.codec, self.rows)
-            fill(tx, replay, self.rows, position, after_page=self._runner.catch_up_inline)
+            position = fill(tx, replay, self.rows, position, after_page=self._runner.catch_up_inline)
+            self._dangles = True  # perhaps: a writer that is told so looks again
+        self._reached = position
+
+    @property
+    def reached(self) -> int:
+        """The position to which the running write caught up: for who holds the write lock."""
+        return self._reached
 
     def position(self, tx: sqlite3.Connection) -> int:
         """The last position of the log that the tables hold."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -33,6 +34,7 @@ class RowWriter:
         prefix: Of the tables, for a shadow.
         edges: Whether rows that name another memory are written; they stay as they are, if not.
         keys: Of memories, as far as they are known; all others are looked up.
+        dangles: False when it is known that no edge leads to what is not there.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class RowWriter:
         *,
         edges: bool = True,
         keys: Mapping[str, int] | None = None,
+        dangles: bool = True,
     ) -> None:
         self._tx = tx
         self._rows = rows
@@ -55,17 +58,17 @@ class RowWriter:
         self._inserts: list[tuple[Any, ...]] = []
         self._moves: list[tuple[int, int]] = []
         self._updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        self._removed: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _OWNED_BY}
-        self._added: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _OWNED_BY}
+        self._removed: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        self._added: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
         self._externals: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
         self._dangling: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] = ([], [])
         self._alike: list[tuple[str, str, int]] = []
         self._texts = TextChanges(tx, rows, prefix)
-        self._dangles = tx.execute(f"SELECT EXISTS (SELECT 1 FROM {prefix}dangling)").fetchone()[0] == 1
+        self.dangles = dangles and bool(tx.execute(f"SELECT EXISTS (SELECT 1 FROM {prefix}dangling)").fetchone()[0])
 
     def add(self, transitions: Sequence[Transition]) -> None:
         """Takes in what one commit made of its memories, each named once."""
-        if not self._touched.isdisjoint(t.after.id for t in transitions) or (self._dangles and self._touched):
+        if not self._touched.isdisjoint(t.after.id for t in transitions) or (self.dangles and self._touched):
             self.flush()
         edges = []
         for transition in transitions:
@@ -93,7 +96,7 @@ class RowWriter:
         if edges and self._with_edges:
             self._edges(edges)
         if self._dangling[0]:
-            self._dangles = True
+            self.dangles = True
             self.flush()
 
     def flush(self) -> None:
@@ -106,20 +109,16 @@ class RowWriter:
         if self._inserts:
             tx.executemany(sql.insert["memories"], self._inserts)
         for name, removed in self._removed.items():
-            if removed:
-                tx.executemany(sql.past[name], removed)
-                tx.executemany(sql.delete[name], removed)
-                removed.clear()
+            tx.executemany(sql.past[name], removed)
+            tx.executemany(sql.delete[name], removed)
         for name, added in self._added.items():
-            if added:
-                tx.executemany(sql.insert[name], added)
-                added.clear()
+            tx.executemany(sql.insert[name], added)
         gone, come = self._externals
         if gone:
             tx.executemany(sql.external_gone, gone)
         if come:
             tx.executemany(sql.external_come, come)
-        if self._dangles:
+        if self.dangles:
             self._flush_dangling()
         if self._alike:
             alike.write(tx, self._alike, self._prefix)
@@ -127,7 +126,8 @@ class RowWriter:
         self._texts.flush()
         for collected in (self._moves, self._inserts, self._begun, gone, come):
             collected.clear()
-        self._updates.clear()
+        for mapped in (self._removed, self._added, self._updates):
+            mapped.clear()
         self._touched.clear()
         if len(self._keys) > _KEYS_KEPT:
             self._keys.clear()
