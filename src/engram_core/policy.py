@@ -290,9 +290,12 @@ def _over_decay(given: Mapping[str, Decay]) -> dict[str, Decay]:
     return _over(_default_decay(), given)  # type: ignore[no-any-return]
 
 
+def _are_names(given: object) -> bool:
+    return isinstance(given, list | tuple | set | frozenset) and all(isinstance(name, str) for name in given)
+
+
 def _kinds(given: Iterable[str]) -> frozenset[str]:
-    several = isinstance(given, list | tuple | set | frozenset) and all(isinstance(kind, str) for kind in given)
-    return frozenset(str(kind) for kind in given) if several else given  # type: ignore[return-value] # refused later
+    return frozenset(map(str, given)) if _are_names(given) else given  # type: ignore[return-value] # refused later
 
 
 def _foreign(place: str, given: object, expected: type) -> Iterator[Problem]:
@@ -351,9 +354,7 @@ class Policy:
         ]
         if not problems:
             problems += [Problem("actors", f"{key!r} is no kind of actor") for key in self.actors if key not in kinds]
-        if not isinstance(self.active_exempt, frozenset) or not all(
-            isinstance(kind, str) for kind in self.active_exempt
-        ):
+        if not _are_names(self.active_exempt):
             problems.append(Problem("active_exempt", "must be a list of names of kinds"))
         problems += [
             Problem(name, f"must be {expected.__name__}, not {type(getattr(self, name)).__name__}")
