@@ -132,8 +132,12 @@ class KindRegistry:
 
     def unstructure(self, attributes: Attributes) -> dict[str, Any]:
         """The form that JSON can hold, in field order; what is None or an empty list is left out."""
-        present = ((rule.name, getattr(attributes, rule.name)) for rule in self._spec_of(attributes).rules)
-        return {name: plain(value) for name, value in present if value is not None and value != ()}
+        present = [(rule.name, getattr(attributes, rule.name)) for rule in self._spec_of(attributes).rules]
+        return {
+            name: value if type(value) is str else plain(value)
+            for name, value in present
+            if value is not None and value != ()
+        }
 
     def upcast(self, kind: str | type, raw: Raw, version: int) -> dict[str, Any]:
         """Raw attributes of the current version, made from the whole of an older one; not checked otherwise.
