@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -40,7 +40,7 @@ class Sharing(NamedTuple):
     missed: int
 
 
-def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], share: float) -> Sharing:
+def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], share: float, *, most: int) -> Sharing:
     """What may share so many of a text's words that it is alike.
 
     Args:
@@ -48,6 +48,7 @@ def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], 
         texts: The new text.
         words: Its words.
         share: Of all words of two texts, how many they must have in common to be alike.
+        most: How many are wanted at most.
     """
     options = _options(texts)
     spare = len(words) - ceil(share * len(words) - _NEAR)  # so many words may be missing
@@ -63,10 +64,10 @@ def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], 
         narrowing = passed > spare
         if count > left or (narrowing and len(held) <= _ENOUGH):
             break
-        most = min(left, _MISJUDGED * max(count, _SAMPLE))
-        found = visible.holders(term, most + 1) if count else []
+        bound = min(left, _MISJUDGED * max(count, _SAMPLE))
+        found = visible.holders(term, bound + 1) if count else []
         left -= len(found)
-        if len(found) > most:
+        if len(found) > bound:
             heappush(waiting, (_MISJUDGED * len(found), term))  # more than it seemed: later, if at all
             continue
         stands = weight[term]
@@ -80,8 +81,19 @@ def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], 
         if passed > spare:
             held = Counter({key: shared for key, shared in held.items() if passed - shared <= spare})
     rest = len(words) - passed
-    ordered = sorted(held.items(), key=lambda item: (-item[1], int(item[0])))
-    return Sharing([(int(key), rest + shared) for key, shared in ordered], rest if passed <= spare else 0)
+    best = _most(held, most)
+    return Sharing([(key, rest + shared) for key, shared in best], rest if passed <= spare else 0)
+
+
+def _most(held: Counter[str], most: int) -> list[tuple[int, int]]:
+    """Those with the highest figures, the oldest of equals first; nothing is sorted that is not among them."""
+    best: list[tuple[int, int]] = []
+    for level in sorted(set(held.values()), reverse=True):
+        keys = [int(key) for key, shared in held.items() if shared == level]
+        best += [(key, level) for key in nsmallest(most - len(best), keys)]
+        if len(best) >= most:
+            break
+    return best
 
 
 def _options(texts: Iterable[str]) -> dict[str, tuple[str, ...]]:

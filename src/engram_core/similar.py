@@ -141,7 +141,7 @@ def _overlapping(work: Work, created: MemoryCreated, ctx: Context) -> tuple[list
     if not words:
         return [], ""
     visible = VisibleTexts(work.tx, readable="" if sees_all(work.viewer) else work.sees("{row}"))
-    keys, missed = sharing(visible, texts, words, review.similar)
+    keys, missed = sharing(visible, texts, words, review.similar, most=_LOOKED_AT + 1)
     found: list[tuple[float, str]] = []
     for start in range(0, len(keys), _PORTION):
         # Those that follow share no more than so many, which is not enough where as many as are told share more.
