@@ -136,8 +136,6 @@ class _Folding:
                 setattr(self, name, value)
             self.absorbed = dict(start.absorbed)
             self.touched = dict(start.touched)
-        elif type(start.event) is MemoryCreated:
-            self.id, self.absorbed, self.touched = start.stream, {}, {}
         else:
             self.begin(start)
 
@@ -174,7 +172,7 @@ class _Folding:
                 if event.weight is not None:
                     self.raise_confidence(event.weight, event.cap, recorded.occurred_at if event.vouched else None)
             case MemoryCreated():
-                self.create(event, recorded)
+                self.begin_again(_begun(event, recorded))
             case MemoryEdited():
                 self.text = Text(
                     self.text.title if event.title is UNSET else event.title,
@@ -251,37 +249,11 @@ class _Folding:
         touched = dict.fromkeys(groups_touched(event, recorded.stream), recorded.version)
         self.touched = {**self.touched, **touched} if self.touched else touched
 
-    def create(self, event: MemoryCreated, recorded: RecordedEvent) -> None:
-        self.kind = event.kind
-        actor = recorded.actor
-        source = (
-            None
-            if actor is None
-            else Provenance(
-                actor=actor,
-                on_behalf_of=recorded.on_behalf_of,
-                session_id=recorded.session_id,
-                client=recorded.client,
-                source_ref=event.source_ref,
-                redactions=event.redactions,
-                redactor=event.redactor,
-            )
-        )
-        self.origin = Origin(source, recorded.occurred_at, recorded.recorded_at, recorded.position, recorded.batch_id)
-        self.external_ids = event.external_ids
-        self.text = _NO_TEXT if event.title is None and not event.content else Text(event.title, event.content)
-        self.attributes = Payload(event.attributes_version, event.attributes)
-        self.tags = event.tags
-        self.edges = Edges(dict.fromkeys(event.links, recorded.position))
-        speaker = recorded.on_behalf_of or actor
-        self.evidence = tuple([Supported(ref, speaker, recorded.occurred_at) for ref in event.evidence])
-        self.confidence = Belief(event.confidence)
-        weighed = event.pinned or event.user_weight is not None
-        self.importance = Importance(event.pinned, event.user_weight) if weighed else _NOT_WEIGHED
-        self.lifecycle = _ALIVE
-        self.visibility, self.lifetime, self.validity = event.visibility, event.lifetime, event.validity
-        self.redacted = event.redactions > 0
-        self.updated_at = recorded.occurred_at
+    def begin_again(self, begun: MemoryState) -> None:
+        """As a second creation has it, which only a foreign log can hold; what was absorbed stays."""
+        for name, value in zip(_Folding.__slots__, _all_of(begun), strict=True):
+            if name not in {"absorbed", "touched"}:
+                setattr(self, name, value)
 
     def update(self, event: MemoryAttributesUpdated, upcast: Upcast | None) -> None:
         raw, version = self.attributes.raw, self.attributes.version
@@ -398,6 +370,46 @@ class _Folding:
         }
 
 
+def _begun(event: MemoryCreated, recorded: RecordedEvent) -> MemoryState:
+    """The memory that a creation makes."""
+    actor, at, weighed = recorded.actor, recorded.occurred_at, event.pinned or event.user_weight is not None
+    source = None
+    if actor is not None:
+        source = Provenance(
+            actor=actor,
+            on_behalf_of=recorded.on_behalf_of,
+            session_id=recorded.session_id,
+            client=recorded.client,
+            source_ref=event.source_ref,
+            redactions=event.redactions,
+            redactor=event.redactor,
+        )
+    speaker = recorded.on_behalf_of or actor
+    return MemoryState(
+        id=recorded.stream,
+        kind=event.kind,
+        origin=Origin(source, at, recorded.recorded_at, recorded.position, recorded.batch_id),
+        external_ids=event.external_ids,
+        text=_NO_TEXT if event.title is None and not event.content else Text(event.title, event.content),
+        attributes=Payload(event.attributes_version, event.attributes),
+        tags=event.tags,
+        edges=Edges(dict.fromkeys(event.links, recorded.position)),
+        confidence=Belief(event.confidence),
+        evidence=tuple([Supported(ref, speaker, at) for ref in event.evidence]),
+        importance=Importance(event.pinned, event.user_weight) if weighed else _NOT_WEIGHED,
+        lifecycle=_ALIVE,
+        visibility=event.visibility,
+        lifetime=event.lifetime,
+        validity=event.validity,
+        absorbed={},
+        revision=recorded.version,
+        position=recorded.position,
+        updated_at=at,
+        redacted=event.redactions > 0,
+        touched=dict.fromkeys(groups_touched(event, recorded.stream), recorded.version),
+    )
+
+
 _all_of: Final = attrgetter(*_Folding.__slots__)
 
 
@@ -414,12 +426,15 @@ def fold(
     Returns: The new state; None as long as there were no events.
     Raises: Nothing, whatever the log holds.
     """
-    folding = None if state is None else _Folding(state)
+    folding: _Folding | None = None
     for recorded in events:
         if folding is None:
-            folding = _Folding(recorded)
+            if state is None and type(recorded.event) is MemoryCreated:
+                state = _begun(recorded.event, recorded)
+                continue
+            folding = _Folding(recorded if state is None else state)
         folding.take(recorded, upcast)
-    return None if folding is None else folding.frozen()
+    return state if folding is None else folding.frozen()
 
 
 def evolve(state: MemoryState | None, recorded: RecordedEvent, *, upcast: Upcast | None = None) -> MemoryState | None:
