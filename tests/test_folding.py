@@ -173,6 +173,7 @@ AFTER = {
     "archived as a merged one, then restored": (MemoryMergedInto("m"), MemoryRestored()),
     "archived as a merged one, then deleted": (MemoryMergedInto("m"), MemoryDeleted()),
     "archived as a merged one, then archived": (MemoryMergedInto("m"), MemoryArchived(ArchiveReason.WRONG)),
+    "archived as a merged one, then superseded": (MemoryMergedInto("m"), MemorySuperseded("k", START + DAY)),
     "superseded from before it began": (
         MemoryValidityChanged(Validity(START + DAY)),
         MemorySuperseded("k", START + DAY),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_core.identity import fingerprint, normal_name, normal_tag, word_set
+from engram_core.identity import fingerprint, normal_name, normal_tag, pair_of, pair_owner, word_set
 from engram_core.kinds import KINDS
 from engram_core.testing import strategies
 from engram_core.values import Link, assistant, private, restricted, shared
@@ -121,6 +121,13 @@ def test_values_of_attributes_are_compared_by_what_json_holds(one: Any, other: A
     """Whole numbers equal theirs with a point, order counts in lists alone, and nothing at all is absence."""
     said = [print_of(attributes={"statement": "x", "value": value}) for value in (one, other)]
     assert alike == (said[0] == said[1])
+
+
+def test_words_about_two_memories_name_both() -> None:
+    """Up to the first slash goes the first, whatever signs the second bears; other owners are one memory."""
+    assert ("a", "b") == pair_of(pair_owner("a", "b"))
+    assert ("a", "b/c") == pair_of(pair_owner("a", "b/c"))
+    assert pair_of("a") is None
 
 
 def test_fingerprints_stay() -> None:

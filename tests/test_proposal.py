@@ -172,6 +172,17 @@ def test_an_erased_partial_rejection_leaves_the_other_draft_open() -> None:
     assert [2] == [d.number for d in state.open_drafts()]
 
 
+def test_an_erased_rejection_closes_the_erased_drafts_of_its_memory() -> None:
+    """Those of other memories that are erased, too, stay what they are."""
+    gone = ErasedPayload("DraftAdded")
+    opened, *drafts = told(OPENED, gone, gone, draft(3, "c"))
+    of_both = [recorded._replace(owner=owner) for recorded, owner in zip(drafts, "abc", strict=True)]
+    rejected = recorded_event(ErasedPayload("ProposalRejected"), stream=proposal_stream("p"), version=5, position=5)
+    state = fold_proposal((opened, *of_both, rejected._replace(owner="a")))
+    assert state is not None
+    assert ("open", ["rejected", "withdrawn", "open"]) == standing(state)
+
+
 def test_an_erased_rejection_of_several_memories_closes_all() -> None:
     """Where its words were about them all, it was about all drafts that nobody had decided."""
     begun = told(OPENED, draft(1), draft(2, "b"))

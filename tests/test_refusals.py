@@ -188,6 +188,9 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
     "entries of a list": lambda: Person(full_name="A", aliases=("x", " ", 5)),  # type: ignore[arg-type]
     "word": lambda: Preference(polarity="hates", strength=2.0, target="x"),  # type: ignore[arg-type]
     "long word": lambda: Goal(statement="x", status="x" * 41),  # type: ignore[arg-type]
+    "word of 40 letters": lambda: Goal(statement="x", status="x" * 40),  # type: ignore[arg-type]
+    "kind of 40 letters": lambda: KINDS.spec("d" * 40),
+    "attribute of 40 letters": lambda: KINDS.structure("fact", {"statement": "x", "o" * 40: 1}),
     "word of no text": lambda: Goal(statement="x", status=5),  # type: ignore[arg-type]
     "flag of a kind": lambda: Contact(channel="email", value="x", preferred=1),  # type: ignore[arg-type]
     "number": lambda: Location(name="x", latitude=91.0, longitude="0"),  # type: ignore[arg-type]
@@ -277,7 +280,9 @@ CREATIONS: dict[str, Callable[[], object]] = {
         )
     ),
     "attributes beyond lower limits": asked(
-        remembering(kind="person", attributes={"full_name": "A" * 9, "notes": "long", "aliases": ["a", "b" * 9]}),
+        remembering(
+            kind="person", attributes={"full_name": "A" * 9, "notes": "long", "aliases": ["a", "b" * 9, "c" * 10]}
+        ),
         limits=Limits(statement=8, text=3, aliases=1),
     ),
     "from the future": asked(remembering(), occurred_at=LATER),

@@ -22,6 +22,7 @@ from engram_core.values import (
     Validity,
     Visibility,
     assistant,
+    canonical_id,
     checked_instant,
     ephemeral,
     from_micros,
@@ -103,6 +104,14 @@ def test_the_rules_of_text() -> None:
     for problem in (text_problem("xx", at_most=1), text_problem(" \n", blank=False), text_problem("\0")):
         assert problem
     assert text_problem(b"x") == "must be text, not bytes"
+
+
+def test_only_a_uuid_is_one_whatever_its_case() -> None:
+    """Other ids are what they are, to the letter."""
+    upper = "0123ABCD-89AB-CDEF-0123-456789ABCDEF"
+    assert [upper.lower(), upper.lower()] == [canonical_id(upper), canonical_id(upper.lower())]
+    for other in ("Ann", "ann", upper + "0", upper.replace("-", ""), ""):
+        assert other == canonical_id(other)
 
 
 # -- actors --------------------------------------------------------------------------------------------

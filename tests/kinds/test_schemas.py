@@ -31,7 +31,7 @@ from engram_core.kinds import (
     Relationship,
     Skill,
 )
-from engram_core.kinds.fields import field_rules
+from engram_core.kinds.fields import field_rules, plain
 from engram_core.values import PartialDate
 from engram_core.vocab import (
     AssetType,
@@ -142,6 +142,17 @@ def test_fields_can_be_given_by_place() -> None:
     """Required fields stand first."""
     assert Fact(statement="x") == Fact("x")
     assert Person(full_name="A", aliases=("B",)) == Person("A", ["B"])  # type: ignore[arg-type]
+
+
+def test_what_has_no_form_stays_to_be_refused() -> None:
+    """A naive instant is not made one of some time zone; what JSON can hold is plain."""
+    naive = datetime(2026, 3, 5)
+    assert naive is plain(naive)
+    assert "2026-03-05T12:00:00.000000Z" == plain(NOON)
+    assert ["2026-03-05", "2026", [1], 1, "likes"] == [
+        plain(value) for value in (date(2026, 3, 5), PartialDate("2026"), (1,), 1, Polarity.LIKES)
+    ]
+    assert str is type(plain(Polarity.LIKES))
 
 
 def test_each_field_has_the_sort_of_its_annotation() -> None:
