@@ -142,3 +142,16 @@ def test_writers_and_copies_under_load(tmp_path: Path, monkeypatch: pytest.Monke
         assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
     for store in stores:
         store.close()
+
+
+def test_a_log_that_cannot_be_looked_at_takes_no_commit_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that may open no more files is not told that what it committed has failed."""
+
+    def refused(path: Path) -> int:
+        raise OSError(24, "too many open files", str(path))
+
+    monkeypatch.setattr(wal, "used", refused)
+    store = SqliteStore(tmp_path / "log.db", durability="normal")
+    fill(store, 40)
+    assert 40 == store.head()
+    store.close()

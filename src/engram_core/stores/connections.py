@@ -113,14 +113,12 @@ class Connections:
     def renew_writer(self) -> None:
         """Puts a new writing connection in the place of the old one, for the thread that holds the lock.
 
-        The old one is closed last: SQLite copies and removes the write-ahead log with a file's last connection.
+        The old one is closed last: SQLite copies and removes the write-ahead log with a file's last connection. So
+        it stays in use where no new one can be opened.
         """
-        old, self._writer = self._writer, None
-        try:
-            self._writer = self._new_writer()
-        finally:
-            if old is not None:
-                old.close()
+        old, self._writer = self._writer, self._new_writer()
+        if old is not None:
+            old.close()
 
     def _new_writer(self) -> Handle:
         connection = self.extra()

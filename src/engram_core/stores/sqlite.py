@@ -315,12 +315,13 @@ class SqliteStore:
         if self._commits < _COMMITS_A_LOOK and self._appended < _EVENTS_A_LOOK:
             return
         self._commits = self._appended = 0
-        used = wal.used(self._path)
+        used, copied = 0, False
+        with suppress(Exception):
+            used = wal.used(self._path)
+            if used >= self._large:
+                copied = self._checkpoint(connection, timeout=0)
         if used < self._large:
             return
-        copied = False
-        with suppress(Exception):
-            copied = self._checkpoint(connection, timeout=0)
         # While a reader is in the way, it is worth another try when it has grown as much once more.
         self._large = wal.CHECKPOINT_BYTES if copied else used + wal.CHECKPOINT_BYTES
 
