@@ -33,7 +33,7 @@ def child(step):
 def slowly(*arguments, **how):
     inside.append(1)
     begun.set()
-    go_on.wait(0.3)
+    go_on.wait(0.3 if case == "waits" else 60)
     connection = sqlite3.connect(*arguments, **how)
     inside.pop()
     return connection
