@@ -159,7 +159,10 @@ def _agrees(view: View) -> int:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_queue_is_what_looking_through_everything_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole and in pages, for a person and an assistant, now, later, in the past and at a valid time."""
+    """Whole and in pages, for a person and an assistant, now, later, in the past and at a valid time.
+
+    What else begins at what is gone, the count of links, is right as well.
+    """
     if seed % 3:  # else from whichever is less, which is mostly the same in a small space
         monkeypatch.setattr(waiting, "_is_more", lambda *_: True)
     lives, found = Lives(seed), 0
@@ -167,5 +170,9 @@ def test_the_queue_is_what_looking_through_everything_gives(seed: int, monkeypat
         lives.step()
         if number % 20 == 19:
             found += sum(map(_agrees, lives.views()))
+            for session in (lives.room.ann, lives.room.bot):
+                shown = {memory.id: memory for memory in session.find_all(status=None)}
+                links = [link for memory in shown.values() for link in memory.links if link.target in shown]
+                assert len(links) == session.stats().links
     assert found > 100
     assert not lives.room.nightly.verify().problems

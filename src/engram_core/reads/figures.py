@@ -8,7 +8,7 @@ from math import log2
 from typing import Any
 
 from engram_core.confidence import faded
-from engram_core.reads.disputes import disputes
+from engram_core.reads.disputes import open_pairs
 from engram_core.reads.memories import memory
 from engram_core.reads.snapshot import Snapshot
 from engram_core.reads.walking import RELATIONSHIP, Web, ways
@@ -248,10 +248,6 @@ def stats(snapshot: Snapshot) -> Stats:
     for kind, status, count, _, _ in rows:
         by_kind[kind] = by_kind.get(kind, 0) + count
         by_status[status] = by_status.get(status, 0) + count
-    (links,) = snapshot.one(
-        "SELECT count(*) FROM (SELECT 1 FROM links l JOIN memories m ON m.key = l.source"
-        f" JOIN memories n ON n.key = l.target WHERE {sql.shown('m')} AND {sql.shown('n')} LIMIT -1)"
-    )
     (distinct,) = snapshot.one(
         "SELECT count(DISTINCT tag) FROM (SELECT t.tag FROM tags t CROSS JOIN memories m ON m.key = t.key"
         f" WHERE {sql.recallable('m')} LIMIT -1)"
@@ -260,7 +256,7 @@ def stats(snapshot: Snapshot) -> Stats:
         memories=sum(by_kind.values()),
         by_kind=by_kind,
         by_status=by_status,
-        links=links,
+        links=_links(snapshot),
         tags=distinct,
         disputed=_disputed(snapshot),
         first_at=from_micros(min(row[3] for row in rows)) if rows else None,
@@ -268,7 +264,21 @@ def stats(snapshot: Snapshot) -> Stats:
     )
 
 
+def _links(snapshot: Snapshot) -> int:
+    """How many edges are shown with both of their ends."""
+    sql = snapshot.sql
+    if snapshot.sees_all and snapshot.parameters["known"] is None and snapshot.point.valid_at is None:
+        # All but those of what is gone, which has an index of its own.
+        gone = "SELECT l.* FROM memories g CROSS JOIN links l ON l.{end} = g.key WHERE g.stored NOT IN {live}"
+        ends = " UNION ".join(gone.format(end=end, live="('active', 'archived')") for end in ("source", "target"))
+        (found,) = snapshot.one(f"SELECT (SELECT count(*) FROM links) - (SELECT count(*) FROM ({ends}))")
+    else:
+        (found,) = snapshot.one(
+            "SELECT count(*) FROM (SELECT 1 FROM links l JOIN memories m ON m.key = l.source"
+            f" JOIN memories n ON n.key = l.target WHERE {sql.shown('m')} AND {sql.shown('n')} LIMIT -1)"
+        )
+    return int(found)
+
+
 def _disputed(snapshot: Snapshot) -> int:
-    keys = snapshot.all("SELECT l.source FROM links l WHERE l.relation = 'contradicts'")
-    keys += snapshot.all("SELECT l.target FROM links l WHERE l.relation = 'contradicts'")
-    return len(disputes(snapshot, {key for (key,) in keys}))
+    return len({key for pair in open_pairs(snapshot) for key in pair})
