@@ -51,6 +51,25 @@ def test_check_values_of_contradiction(kind: str, after: float) -> None:
     assert after == pytest.approx(contradicted(0.95, weight), abs=1e-12)
 
 
+def test_staleness_is_exact_to_the_microsecond() -> None:
+    """It begins where effective confidence first lies below, for each of many confidences and half-lives."""
+    for step in range(200):
+        confidence, half_life = 0.4 + step / 400, 1.0 + step * 3.7
+        at = goes_stale_at(confidence, START, half_life, 0.35)
+        assert at is not None
+        assert effective(confidence, START, at, half_life) < 0.35 <= effective(confidence, START, at - TICK, half_life)
+
+
+def test_what_fades_beyond_the_calendar_is_never_stale() -> None:
+    """The year 9999 is the last."""
+    late = datetime(9999, 12, 31, tzinfo=UTC)
+    early, soon = goes_stale_at(0.9, late, 1.0, 0.85), goes_stale_at(0.9, START, 1.0, 0.85)
+    assert early is not None
+    assert soon is not None
+    assert early - late == soon - START
+    assert goes_stale_at(0.9, late, 30.0, 0.3) is None
+
+
 @given(SHARES, WEIGHTS, SHARES)
 def test_confirming_never_lowers_and_never_passes_the_cap(before: float, weight: float, cap: float) -> None:
     """A confidence above the cap stays where it is."""

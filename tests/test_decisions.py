@@ -202,6 +202,16 @@ BELIEF = {
     "resolve again otherwise": asked(
         Resolve("fact", "other", "fact"), after("fact", ContradictionResolved("other", "both"))
     ),
+    "resolve again as it was before": asked(
+        Resolve("fact", "other", "both"),
+        after("fact", ContradictionResolved("other", "both")),
+        after("other", ContradictionResolved("fact", "other")),
+    ),
+    "resolve again as it was at last": asked(
+        Resolve("fact", "other", "both"),
+        after("fact", ContradictionResolved("other", "other")),
+        after("other", ContradictionResolved("fact", "both")),
+    ),
     "resolve again after a dispute": asked(
         Resolve("fact", "other", "both"),
         after("fact", ContradictionResolved("other", "both")),

@@ -366,6 +366,7 @@ JOINING: dict[str, Callable[[], object]] = {
     "linked to itself": asked(AddLink("fact", Relation.ABOUT, "fact")),
     "linked as it may not be": asked(AddLink("fact", Relation.WORKS_AT, "acme")),
     "linked to another kind": asked(AddLink("ann", Relation.WORKS_AT, "fact")),
+    "involving what is neither": asked(AddLink("moon", Relation.INVOLVES, "fact")),
     "part of another kind": asked(AddLink("moon", Relation.PART_OF, "acme")),
     "linked twice": asked(AddLink("fact", Relation.ABOUT, "ann"), after("fact", MemoryLinked(Relation.ABOUT, "ann"))),
     "linked in a circle": asked(

@@ -28,7 +28,7 @@ from engram_core.events import (
     RecordedEvent,
     UnknownEvent,
 )
-from engram_core.folding import dispute_key, evolve, fold
+from engram_core.folding import dispute_key, evolve, fold, is_own_word
 from engram_core.kinds import KINDS, Fact, Person
 from engram_core.state import Absorbed, MemoryState, Text
 from engram_core.testing import Scenario, happened, memory_created, strategies
@@ -291,3 +291,5 @@ def test_grounds_have_names() -> None:
     assert "memory:b" == dispute_key("b", EvidenceRef("quote", "x"))
     assert dispute_key(None, EvidenceRef("quote", "x")) == dispute_key(None, EvidenceRef("quote", "x", "note"))
     assert "word" == dispute_key(None, None)
+    grounds = dispute_key("b", None), dispute_key(None, EvidenceRef("quote", "memory:")), dispute_key(None, None)
+    assert [False, True, True] == list(map(is_own_word, grounds))

@@ -93,6 +93,18 @@ def test_a_larger_registry_leaves_the_smaller_one_alone() -> None:
         RECIPE.upcasters[4] = renamed  # type: ignore[index]
 
 
+def test_lists_of_names_are_taken_for_tuples() -> None:
+    """Of fields and of relations; what is derived is the same."""
+    listed = evolve(RECIPE, label_fields=["name"], text_fields=["name"], hot_fields=["minutes"], emits=["about"])
+    assert (("name",), ("name",), ("minutes",), frozenset({Relation.ABOUT})) == (
+        listed.label_fields,
+        listed.text_fields,
+        listed.hot_fields,
+        listed.emits,
+    )
+    assert RECIPE == evolve(RECIPE, label_fields=["name"])
+
+
 @pytest.mark.parametrize("changes", [{"kind": "fact"}, {"view": "VIEW_facts"}, {}])
 def test_two_specs_share_nothing(changes: dict[str, Any]) -> None:
     """A kind, a class and a view belong to one spec."""
