@@ -395,6 +395,47 @@ space.close()
 """
 
 
+LOADING = """
+import os, signal, sys, threading, time, warnings
+from engram_core import Fact, MemorySpace, user
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+begun = threading.Event()
+
+class Slowly:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            begun.set()
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slowly())
+space = MemorySpace.in_memory()
+
+def use(space):
+    ann = space.session(user("ann"))
+    ann.remember(Fact("The boat is blue"))
+    assert 1 == len(ann.recall("boat"))
+
+thread = threading.Thread(target=lambda: use(space))
+thread.start()
+begun.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    use(MemorySpace.in_memory())
+    os._exit(0)
+assert 0 == os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.parametrize("module", ["uuid6", "engram_core.reads.asking"])
+def test_a_fork_while_a_module_is_loaded(module: str) -> None:
+    """A child does not wait for what another thread of its parent was loading at its first use."""
+    assert "" == processes.run(LOADING, module)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 @pytest.mark.parametrize("case", ["open space", "while opening", "two threads fork"])
 def test_forks(tmp_path: Path, case: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from engram_core import reads
 from engram_core.approval import ApprovalPolicy
 from engram_core.core import Options
 from engram_core.engine import Engine
@@ -130,6 +133,7 @@ class MemorySpace:
 
     @classmethod
     def _opened(cls, store: EventStore, options: Options, *, read_only: bool = False) -> MemorySpace:
+        _load_before_forks()
         try:
             return cls(store, options, read_only=read_only)
         except BaseException:
@@ -201,6 +205,25 @@ class MemorySpace:
 
 
 _MOST_FIGURES = 16_384
+
+_LOADED_LATER: Final = (
+    "uuid6",
+    "zoneinfo",
+    "dateutil.parser",
+    "dateutil.relativedelta",
+    "engram_core.maintenance",
+    "engram_core.reads.searching",
+    *(f"{reads.__name__}.{name}" for name in reads.__all__),
+)
+"""What is loaded when it is first needed."""
+
+
+@cache
+def _load_before_forks() -> None:
+    """Has all be loaded before this process forks: what another thread is loading then, a child would wait for ever."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lambda: [import_module(name) for name in _LOADED_LATER])
+
 
 _KNOWN = {
     "policy": Policy,
