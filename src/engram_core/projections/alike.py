@@ -44,16 +44,16 @@ def write(tx: sqlite3.Connection, found: Iterable[tuple[str, str, int]], prefix:
     """Adds names that were borne, and marks those that another bore as well."""
     listed = list(found)
     tx.executemany(
-        f"INSERT OR IGNORE INTO {prefix}alike VALUES (?1, ?2, ?3, EXISTS ("
-        f"SELECT 1 FROM {prefix}alike WHERE kind = ?1 AND name = ?2 AND key <> ?3))",
-        listed,
+        f"INSERT OR IGNORE INTO {prefix}alike VALUES (?, ?, ?, EXISTS ("
+        f"SELECT 1 FROM {prefix}alike WHERE kind = ? AND name = ? AND key <> ?))",
+        [row * 2 for row in listed],
     )
     # Where there were two, all are marked; so only the first two may yet be unmarked.
     tx.executemany(
-        f"UPDATE {prefix}alike SET shared = 1 WHERE kind = ?1 AND name = ?2 AND shared = 0"
-        f" AND key IN (SELECT key FROM {prefix}alike WHERE kind = ?1 AND name = ?2 LIMIT 2)"
-        f" AND (SELECT count(*) FROM (SELECT 1 FROM {prefix}alike WHERE kind = ?1 AND name = ?2 LIMIT 2)) = 2",
-        [row[:2] for row in listed],
+        f"UPDATE {prefix}alike SET shared = 1 WHERE kind = ? AND name = ? AND shared = 0"
+        f" AND key IN (SELECT key FROM {prefix}alike WHERE kind = ? AND name = ? LIMIT 2)"
+        f" AND (SELECT count(*) FROM (SELECT 1 FROM {prefix}alike WHERE kind = ? AND name = ? LIMIT 2)) = 2",
+        [row[:2] * 3 for row in listed],
     )
 
 
@@ -62,7 +62,7 @@ def forget(tx: sqlite3.Connection, key: int) -> None:
     shared = tx.execute("SELECT kind, name FROM alike WHERE key = ? AND shared = 1", (key,)).fetchall()
     tx.execute("DELETE FROM alike WHERE key = ?", (key,))
     tx.executemany(
-        "UPDATE alike SET shared = 0 WHERE kind = ?1 AND name = ?2"
-        " AND (SELECT count(*) FROM (SELECT 1 FROM alike WHERE kind = ?1 AND name = ?2 LIMIT 2)) = 1",
-        shared,
+        "UPDATE alike SET shared = 0 WHERE kind = ? AND name = ?"
+        " AND (SELECT count(*) FROM (SELECT 1 FROM alike WHERE kind = ? AND name = ? LIMIT 2)) = 1",
+        [row * 2 for row in shared],
     )

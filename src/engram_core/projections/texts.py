@@ -210,8 +210,8 @@ def end_texts(connection: sqlite3.Connection, ends: Sequence[tuple[int, int]], *
         connection.executemany(f"DELETE FROM {prefix}{LANES[lane]} WHERE rowid = ?", [(n,) for n in sorted(numbers)])
     connection.executemany(f"DELETE FROM {prefix}texts WHERE key = ?", [(key,) for key in found])
     connection.executemany(
-        f"UPDATE {prefix}names SET to_position = ?2 WHERE key = ?1 AND to_position IS NULL AND from_position < ?2",
-        [(key, positions[key]) for key in found],
+        f"UPDATE {prefix}names SET to_position = ? WHERE key = ? AND to_position IS NULL AND from_position < ?",
+        [(positions[key], key, positions[key]) for key in found],
     )
     connection.executemany(
         f"DELETE FROM {prefix}names WHERE key = ? AND to_position IS NULL", [(key,) for key in found]
