@@ -78,7 +78,8 @@ def test_nothing_heavy_is_loaded() -> None:
 )
 def test_a_program_pays_for_what_it_uses(use: str, absent: str) -> None:
     """The package alone loads nothing; the door no more than the first write needs; reads come with the first read."""
-    code = f"import sys\nsys.path.insert(0, sys.argv[1])\n{use}\nprint(*({{*sys.argv[2].split()}} & {{*sys.modules}}))"
+    loaded = "print(*({*sys.argv[2].split()} & {*sys.modules} - before))"  # what looks on may have loaded some itself
+    code = f"import sys\nbefore = {{*sys.modules}}\nsys.path.insert(0, sys.argv[1])\n{use}\n{loaded}"
     command = [sys.executable, "-B", "-c", code, str(SOURCE), absent]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "" == done.stdout.strip()
