@@ -27,7 +27,6 @@ from engram_core.errors import (
 from engram_core.events import MemoryErased
 from engram_core.log import Author
 from engram_core.ports import AtomicStore, EraserStore, Recorded
-from engram_core.projections.proposals import rewrite_proposal
 from engram_core.proposal import proposal_stream
 from engram_core.redaction import redacted_words
 from engram_core.vocab import StoredStatus, VisibilityKind
@@ -175,9 +174,7 @@ class Erasing:
             work.take((Change(id, MemoryErased(event_ids, because, note, id in shared, led_to.get(id)), id),), now)
         others = {r.stream for rows in gone.values() for r in rows if work.is_memory(r.stream)} - set(ids)
         result = self.writer.write(work, [])
-        self.writer.read_model.erased(work.tx, [*ids, *sorted(others)])
-        for proposal_id in said.proposals:
-            rewrite_proposal(work.tx, self.writer.log.stream(proposal_stream(proposal_id)))
+        self.writer.read_model.erased(work.tx, [*ids, *sorted(others), *map(proposal_stream, said.proposals)])
         count = sum(len(rows) for rows in gone.values())
         return ErasureReport(
             memory_ids=plan.memory_ids,

@@ -36,9 +36,14 @@ def room(path: Path | None = None, **options: Any) -> Room:
         space = MemorySpace.in_memory(clock=clock, **options)
     else:
         space = MemorySpace.open(path, clock=clock, durability="normal", **options)
+    return beside(space, clock)
+
+
+def beside(space: MemorySpace, clock: FrozenClock | None = None) -> Room:
+    """A room of a space that is there."""
     return Room(
         space,
-        clock,
+        clock or FrozenClock(START),
         space.session(user("ann"), record=False),
         space.session(assistant("claude"), session_id="s-42", record=False),
         space.maintenance(system("nightly")),

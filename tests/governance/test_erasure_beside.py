@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from engram_core.kinds import Fact, Person
+from engram_core.space import MemorySpace
+from engram_core.stores import InMemoryStore
+from engram_core.testing import FrozenClock
 from engram_core.values import EvidenceRef, private, shared
-from tests.governance.rooms import Room, everything, room
+from tests.governance.rooms import START, Room, beside, everything, room
 from tests.governance.test_erasure import Secret, found_in
 
 
@@ -105,6 +108,24 @@ def test_words_go_with_either(r: Room, tmp_path: Path, say: Any, gone: int) -> N
     r.nightly.rebuild()
     assert shown == everything(r.ann)
     assert {} == found_in(tmp_path, s.used)
+
+
+@pytest.mark.parametrize("gone", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize("say", SAID, ids=lambda say: say.__name__)
+def test_they_go_from_the_tables_of_others_too(say: Any, gone: int) -> None:
+    """A space with tables of its own over the same log shows no more than the one in which the memory was erased."""
+    store = InMemoryStore(clock=FrozenClock(START))
+    r, other = (beside(MemorySpace.over(store)) for _ in range(2))
+    pair = [r.ann.remember(Fact("one thing")), r.ann.remember(Fact("another thing"), tags=("kept",))]
+    say(r, *pair, Secret())
+    assert str(pair[gone].memory_id) == other.ann.get(pair[gone]).id
+    r.ann.erase(pair[gone])
+    assert everything(r.ann) == everything(other.ann)
+    for proposal in r.ann.proposals(status=None):
+        assert proposal == other.ann.proposal(proposal.id)
+    assert () == other.nightly.verify().problems
+    other.ann.remember(Fact("a thing more"))
+    assert () == r.nightly.verify().problems
 
 
 def test_decisions_are_told_without_their_words(r: Room) -> None:

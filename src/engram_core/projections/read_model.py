@@ -10,6 +10,7 @@ from typing import Final
 
 from engram_core.codec import EventCodec
 from engram_core.errors import StoreReadOnly
+from engram_core.events import MemoryErased, RecordedEvent
 from engram_core.folding import fold
 from engram_core.kinds import KindRegistry
 from engram_core.policy import Limits, Policy
@@ -19,12 +20,14 @@ from engram_core.projections.checking import Check
 from engram_core.projections.filling import fill, write_rest
 from engram_core.projections.host import Host
 from engram_core.projections.indexing import TERMS_VERSION
+from engram_core.projections.proposals import rewrite_proposal
 from engram_core.projections.rebuilding import Progress, rebuild
-from engram_core.projections.replay import Replay
+from engram_core.projections.replay import Replay, commits_of
 from engram_core.projections.rows import Commit, Rows, Transition, is_bare, is_memory_stream
 from engram_core.projections.running import Following, Parked, Runner
 from engram_core.projections.scores import recompute_scores
 from engram_core.projections.writer import RowWriter, forget_rows
+from engram_core.proposal import is_proposal_stream
 from engram_core.state import MemoryState
 
 __all__ = ["Progress", "ReadModel"]
@@ -152,10 +155,24 @@ class ReadModel:
         ).fetchone()
         self._dangles = bool(dangles)
         if position < self.host.store.head():
-            replay = Replay(self.host.store, self.codec, self.rows)
-            position = fill(tx, replay, self.rows, position, after_page=self._runner.catch_up_inline)
+            position = self._fill(tx, position)
             self._dangles = True  # perhaps: a writer that is told so looks again
         self._reached = position
+
+    def _fill(self, tx: sqlite3.Connection, position: int) -> int:
+        """Takes in what the log holds beyond a position; what was erased since is taken out of the rows before it."""
+        gone: set[str] = set()
+
+        def after_page(tx: sqlite3.Connection, events: Sequence[RecordedEvent]) -> None:
+            gone.update(id for e in events if isinstance(e.event, MemoryErased) for id in e.event.event_ids)
+            self._runner.catch_up_inline(tx, events)
+
+        store = self.host.store
+        reached = fill(tx, Replay(store, self.codec, self.rows), self.rows, position, after_page=after_page)
+        if gone and position:
+            commits = commits_of(store, 0, position)
+            self.erased(tx, dict.fromkeys(r.stream for commit in commits for r in commit if r.id in gone))
+        return reached
 
     @property
     def reached(self) -> int:
@@ -225,6 +242,8 @@ class ReadModel:
         for stream in streams:
             if is_memory_stream(stream):
                 self._refold(tx, stream)
+            elif is_proposal_stream(stream):
+                rewrite_proposal(tx, [self.codec.decode(r) for r in self.host.store.read_stream(stream)])
         texts.optimize_texts(tx)
 
     def _refold(self, tx: sqlite3.Connection, stream: str) -> None:
