@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,22 @@ def test_a_thousand_writes_from_two_processes(tmp_path: Path) -> None:
     assert set() == {call.outcome for call in calls} - {"ok", "fail"}
     assert () == problems_of(calls, whole_log(store))
     store.close()
+
+
+def test_a_file_is_opened_while_it_is_written(store: SqliteStore) -> None:
+    """What another writes between two looks at a file does not make it look damaged."""
+    written: list[str] = []
+
+    class Overtaken(sqlite3.Connection):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:
+            written.append(f"e{len(written)}")
+            store.append([appending("s", written[-1])])
+            return super().execute(*arguments)
+
+    opened = SqliteStore(store.path, read_only=True, connect=partial(sqlite3.connect, factory=Overtaken))
+    assert written
+    assert opened.head() == len(written)
+    opened.close()
 
 
 def test_a_busy_process_is_waited_for(store: SqliteStore) -> None:

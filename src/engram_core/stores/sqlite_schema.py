@@ -219,6 +219,7 @@ def recognise(path: Path, connect: Connect, timeout: float) -> UUID:
     try:
         connection = open_connection(path, connect, mode="ro", durability="full", timeout=timeout)
         try:
+            connection.execute("BEGIN")  # what is compared must be of one moment: others may be writing
             return _identity(connection, path)
         finally:
             connection.close()
