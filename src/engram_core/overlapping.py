@@ -62,7 +62,9 @@ def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], 
     while waiting:
         count, term = heappop(waiting)
         narrowing = passed > spare
-        if count > left or (narrowing and len(held) <= _ENOUGH):
+        if narrowing and len(held) <= _ENOUGH:
+            break
+        if count > left and visible.seems_common(term, _SAMPLE, left):
             break
         bound = min(left, _MISJUDGED * max(count, _SAMPLE))
         found = visible.holders(term, bound + 1) if count else []

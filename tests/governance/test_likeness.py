@@ -104,3 +104,19 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = r.ann.remember(Fact("the cat sat on mat 8 once more"))
     assert "share up to 62 in 100" in cut.notice
     assert ["the cat sat on mat 8"] == [r.ann.get(c.memory_id).attributes.statement for c in cut.possible_conflicts]
+
+
+def test_what_is_hidden_limits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much the assistant may not see lies between what he sees, his receipt says the same."""
+    monkeypatch.setattr(overlapping, "POSTINGS", 150)
+    told = []
+    for hidden in (0, 300):
+        r = room(approval=ApprovalPolicy.trust_assistants())
+        r.ann.remember(Fact("Boat!"))
+        r.ann.remember_many([Draft(Fact(f"the boat {n}"), similar=False) for n in range(70)])
+        r.ann.remember_many([Draft(Fact(f"secret {n}"), similar=False, visibility=private()) for n in range(hidden)])
+        r.ann.remember(Fact("a quay"))
+        receipt = r.bot.remember(Fact("boat"))
+        told.append((receipt.notice, [c.overlap for c in receipt.possible_conflicts]))
+        r.space.close()
+    assert [("", [1.0])] * 2 == told

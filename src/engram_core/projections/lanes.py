@@ -105,7 +105,8 @@ class VisibleTexts:
         """About how many texts hold each of these terms: exact for fewer than `sample`, else judged by the first.
 
         To count what holds a common term takes longer than most that could be done with it. Of a lane that is seen in
-        part, `sample` stands for all that is more: nothing is told by what is hidden.
+        part, `sample` stands for all that is more. Of one that is seen whole, what lies between its texts sways the
+        judgement, hidden or not: so whatever is told to anybody must not hang on it.
         """
         found = dict.fromkeys(terms, 0)
         for lane in self._lanes:
@@ -140,6 +141,28 @@ class VisibleTexts:
             sql = f"SELECT group_concat(key) FROM ({held} LIMIT :most)"
             found.append(self._one(sql, match=f'"{term}"', most=most))
         return ",".join(filter(None, found)).split(",") if any(found) else []
+
+    def seems_common(self, term: str, sample: int, most: int) -> bool:
+        """True when more texts than so many seem to hold a term, judged by what the viewer sees and nothing else.
+
+        As among the texts up to the last of the first `sample` that hold it, so among all of its lane.
+        """
+        count = 0
+        for lane in self._lanes:
+            joins, condition, _ = lane.asked("f.rowid")
+            held = f"SELECT f.rowid AS row FROM {lane.name} f {joins} WHERE f.terms MATCH :match{condition} LIMIT :most"
+            ((few, last),) = self.rows(f"SELECT count(*), max(row) FROM ({held})", match=f'"{term}"', most=sample)
+            if few < sample or condition:
+                count += few
+                continue
+            number = LANES.index(lane.name)
+            texts = self._one("SELECT sum(texts) FROM text_totals WHERE lane = :lane", lane=number)
+            upto = "SELECT 1 FROM texts WHERE lane = :lane AND key <= :key LIMIT :most"
+            seen = self._one(
+                f"SELECT count(*) FROM ({upto})", lane=number, key=last // 10, most=1 + sample * texts // (most + 1)
+            )
+            count += sample * texts // seen
+        return count > most
 
     def holding(self, term: str, others: Iterable[str]) -> list[str]:
         """The texts that hold a term and at least one of others, once each."""
