@@ -270,6 +270,14 @@ JOINING = {
     "unmerge in a circle": asked(
         Unmerge("anna"), after("anna", MemoryMergedInto("ann")), after("ann", MemoryMergedInto("anna"))
     ),
+    "unmerge below a circle": asked(
+        Unmerge("anna"),
+        after("anna", MemoryMergedInto("ann")),
+        RICH,
+        after("rich", MemoryMerged("anna")),
+        after("ann", MemoryMergedInto("rich")),
+        after("rich", MemoryMergedInto("ann")),
+    ),
     "link": asked(AddLink("fact", Relation.ABOUT, "ann")),
     "link for sure": asked(
         AddLink("fact", Relation.ABOUT, "ann", ensure=True), after("fact", MemoryLinked(Relation.ABOUT, "ann"))

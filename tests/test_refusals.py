@@ -239,6 +239,7 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
         attributes=int, view=5, version="1", label_fields=(5,), alias_field=5, decay=5, entity=1, emits=5, upcasters=5
     ),
     "spec of wrong mappings": lambda: spec(upcasters={"1": 5}, requires={1: 1}, columns={"x": 1}),
+    "spec of another class": lambda: spec(attributes=Link),
     "spec of unknown relations": lambda: spec(emits={"about", "dreams_of"}),
     "spec of unknown and no relations": lambda: spec(emits=[5]),
     "spec of unknown relations in a frozen set": lambda: spec(emits=frozenset({"dreams_of"})),
@@ -279,6 +280,7 @@ CREATIONS: dict[str, Callable[[], object]] = {
             external_ids=tuple(("s", str(n)) for n in range(21)),
         )
     ),
+    "too many tags, one of them wrong": asked(remembering(tags=(" ", *map(str, range(21))))),
     "attributes beyond lower limits": asked(
         remembering(
             kind="person", attributes={"full_name": "A" * 9, "notes": "long", "aliases": ["a", "b" * 9, "c" * 10]}
