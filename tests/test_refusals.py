@@ -207,6 +207,7 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
     "relationship to oneself": lambda: Relationship(subject_id="a", predicate="knows", object_id="a"),
     "wrong ends of an episode": lambda: Episode(start_at=START, end_at="soon"),  # type: ignore[arg-type]
     "wrong start of an episode": lambda: Episode(start_at=5, end_at=START),  # type: ignore[arg-type]
+    "wrong occurrence": lambda: Episode(occurred_at=5, start_at=START, end_at=BEFORE),  # type: ignore[arg-type]
     "wrong since": lambda: Relationship("a", "knows", "b", since=5, until=date(2026, 1, 1)),  # type: ignore[arg-type]
     "wrong until": lambda: Relationship("a", "knows", "b", since=date(2026, 1, 1), until=5),  # type: ignore[arg-type]
     "wrong subject": lambda: Relationship(5, "knows", 5),  # type: ignore[arg-type]
@@ -231,8 +232,10 @@ KINDS_AND_FIELDS: dict[str, Callable[[], object]] = {
     "link of no names": lambda: KINDS.link_problem(1, Relation.ABOUT, "fact"),  # type: ignore[arg-type]
     "link that may not be": lambda: refused(KINDS.link_problem("fact", Relation.WORKS_AT, "person")),
     "link that leads elsewhere": lambda: refused(KINDS.link_problem("person", Relation.WORKS_AT, "fact")),
+    "link that leads to neither": lambda: refused(KINDS.link_problem("project", Relation.INVOLVES, "fact")),
     "link of unlike kinds": lambda: refused(KINDS.link_problem("project", Relation.PART_OF, "goal")),
     "registry of others": lambda: KindRegistry([5]),  # type: ignore[arg-type]
+    "registry of nothing listed": lambda: KindRegistry(5),  # type: ignore[arg-type]
     "registry of a class": lambda: KindRegistry(Fact),  # type: ignore[arg-type]
     "registry of twins": lambda: KINDS.with_kinds(KINDS.spec("fact")),
     "spec of wrong sorts": lambda: spec(
@@ -287,6 +290,7 @@ CREATIONS: dict[str, Callable[[], object]] = {
         ),
         limits=Limits(statement=8, text=3, aliases=1),
     ),
+    "long external ids": asked(remembering(external_ids=(("s" * 501, "1"), ("s", "i" * 501)))),
     "from the future": asked(remembering(), occurred_at=LATER),
     "an edge that is required": asked(remembering(kind="estimate", attributes={}), kinds=with_outcomes(KINDS)),
     "hidden from its author": asked(remembering(visibility=private()), by=BOT),

@@ -19,6 +19,7 @@ from engram_core.events import (
     MemoryAbsorbed,
     MemoryAttributesUpdated,
     MemoryConfirmed,
+    MemoryContradicted,
     MemoryEdited,
     MemoryErased,
     MemoryMerged,
@@ -273,6 +274,18 @@ def test_a_stream_without_a_beginning_is_nobodys_to_see() -> None:
     """Its audience is not known, so it has none."""
     assert private() == state(ErasedPayload("MemoryCreated")).visibility
     assert restricted(BOT) != state(MemoryTagged(("x",))).visibility
+
+
+def test_what_nobody_is_known_to_have_done() -> None:
+    """As a foreign log may hold it: it has no source, it counts, and it is nobody's voice."""
+    told = Scenario[Any, Any]().given(FACT, MemoryConfirmed(0.5, 1.0, True), MemoryContradicted(0.5, 0.0)).history
+    found = fold(recorded._replace(actor=None) for recorded in told)
+    assert found is not None
+    assert found.origin.source is None
+    assert {} == found.confidence.confirmed
+    assert frozenset() == found.confidence.disputes
+    assert (0, 3) == (found.confidence.user_confirmed, found.confidence.disputed)
+    assert START == found.confidence.last_confirmed_at
 
 
 # -- voices --------------------------------------------------------------------------------------------
