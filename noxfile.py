@@ -79,7 +79,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def mutation(session: nox.Session) -> None:
-    """Small faults in floors 0 to 3, which the tests must notice; takes --sample, --seed and --only."""
+    """Small faults in floors 0 to 3, which the tests must notice; takes --sample, --seed, --minutes and --only."""
     prepare(session, "mutation")
     session.run("python", "-m", "checks.mutation", *session.posargs)
 

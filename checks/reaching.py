@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -67,6 +68,7 @@ class Server:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "checks.serving", mutant, *paths],
             cwd=copy,
+            env={**os.environ, "PYTHONHASHSEED": "0"},  # so that tests have the same names in each process
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -82,8 +84,9 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"mutant": mutant, "tests": tests}) + "\n")
         self._process.stdin.flush()
-        if not (found := self._answer()):
-            raise RuntimeError(f"the server ended with {self._process.wait()} where {mutant} was shown")
+        found = self._answer()
+        if "outcome" not in found:
+            raise RuntimeError(f"the server ended where {mutant} was shown: {found.get('error', self._process.wait())}")
         return found
 
     def close(self) -> None:

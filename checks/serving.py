@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import mkdtemp
 from time import perf_counter
 from typing import Any, TextIO
 
@@ -42,13 +43,20 @@ class Server:
         self._answers = answers
         self._called: set[str] = set()
         self._failed = False
-        self._result = Path(f"answer-{os.getpid()}.json")
+        self._pid = os.getpid()
+        self._folder = Path(mkdtemp(prefix="answers-", dir=Path.cwd()))
         trampoline.record_trampoline_hit = lambda name, **_: self._called.add(name)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Notes a failure in any phase of a test."""
         self._failed |= report.failed
+
+    @pytest.hookimpl
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Says why the server ends, if it is the server that fails and not a test."""
+        if os.getpid() == self._pid:
+            self._answer({"error": str(excrepr)})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -58,27 +66,27 @@ class Server:
         self._answer({"tests": list(items), "called": sorted(self._called), "errors": session.testsfailed})
         gc.collect()
         gc.freeze()
-        for line in self._requests:
+        for number, line in enumerate(self._requests):
             request = json.loads(line)
             tests = [(items[name], seconds) for name, seconds in request["tests"]]
+            result = self._folder / f"{number}.json"
             pid = os.fork()
             if pid == 0:
-                self._child(request["mutant"], tests)
+                self._child(request["mutant"], tests, result)
             _, status = os.waitpid(pid, 0)
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
-            found = json.loads(self._result.read_text("utf-8")) if self._result.exists() else {}
-            self._result.unlink(missing_ok=True)
             if os.WIFSIGNALED(status):
-                found = {"outcome": "timeout" if os.WTERMSIG(status) in _ALARMS else "killed"}
-            self._answer(found or {"outcome": "killed"})
+                self._answer({"outcome": "timeout" if os.WTERMSIG(status) in _ALARMS else "died"})
+            else:
+                self._answer(json.loads(result.read_text("utf-8")) if result.exists() else {"outcome": "died"})
         return True
 
     def _answer(self, found: Mapping[str, Any]) -> None:
         self._answers.write(json.dumps(found) + "\n")
         self._answers.flush()
 
-    def _child(self, mutant: str, tests: Sequence[tuple[pytest.Item, float]]) -> None:
+    def _child(self, mutant: str, tests: Sequence[tuple[pytest.Item, float]], result: Path) -> None:
         os.setsid()
         trampoline.set_mutant_under_test(mutant)
         self._called.clear()
@@ -97,7 +105,9 @@ class Server:
                 "seconds": perf_counter() - start,
                 "called": sorted(self._called),
             }
-            self._result.write_text(json.dumps(found), "utf-8")
+            draft = result.with_suffix(f".{os.getpid()}")  # a test may have forked, and its child come here, too
+            draft.write_text(json.dumps(found), "utf-8")
+            draft.rename(result)
         finally:
             os._exit(0)
 
