@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -289,6 +292,23 @@ def test_what_is_not_named_keeps_its_default() -> None:
     assert (shy, DEFAULT.actors["user"]) == (policy.weights(ActorKind.PLUGIN), policy.actors["user"])
     assert (slow, slow, DEFAULT.decay["event"]) == (policy.decay["fact"], policy.decay["recipe"], policy.decay["event"])
     assert frozenset({"goal"}) == policy.active_exempt
+
+
+def test_processes_agree_on_the_digest() -> None:
+    """Whatever order the names in a set have there."""
+    code = "from engram_core import Policy; print(Policy(active_exempt=frozenset('abcdefgh')).digest())"
+    source = str(Path(engram_core.policy.__file__).parents[1])
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": source, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in "1234"
+    }
+    assert {Policy(active_exempt=frozenset("abcdefgh")).digest()} == found
 
 
 def test_the_order_of_naming_does_not_matter() -> None:
