@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engram_core.stores import SqliteStore, forks
+from engram_core.testing import appending
 from tests.stores import processes
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
@@ -105,3 +106,35 @@ def test_an_opening_during_a_fork(tmp_path: Path) -> None:
         forks.resume_all()
     thread.join()
     assert made.is_set()
+
+
+def test_who_is_opening_a_connection_to_write_by_is_not_idle(tmp_path: Path) -> None:
+    """A fork that may not wait for him knows that a connection is under way, which the child must not use."""
+    slow, begun, go_on = threading.Event(), threading.Event(), threading.Event()
+    taken: list[forks.Lock] = []
+
+    def connect(*arguments: Any, **how: Any) -> sqlite3.Connection:
+        if slow.is_set():
+            begun.set()
+            go_on.wait(60)
+        return sqlite3.connect(*arguments, **how)
+
+    def take(lock: forks.Lock) -> bool:
+        if got := lock.acquire(timeout=0):
+            taken.append(lock)
+        return got
+
+    store = SqliteStore(tmp_path / "log.db", connect=connect, busy_timeout=0)
+    forks.pause_all()  # closes the connection that there was
+    forks.resume_all()
+    slow.set()
+    thread = threading.Thread(target=lambda: store.append([appending("s", "e")]))
+    thread.start()
+    begun.wait()
+    assert not store._connections.pause(take, busy=False)
+    for lock in taken:
+        lock.release()
+    go_on.set()
+    thread.join()
+    assert 1 == store.head()
+    store.close()

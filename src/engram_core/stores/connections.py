@@ -63,6 +63,7 @@ class Connections:
         self._guard = threading.Lock()
         self._write_lock = file_lock(self.path)
         self._owner: int | None = None
+        self._opener: int | None = None  # who opens the writing connection
         self._writer: Handle | None = None
         self._copier: Handle | None = None
         self._readers: WeakSet[Handle] = WeakSet()
@@ -87,7 +88,11 @@ class Connections:
         try:
             self.check()
             if self._writer is None:
-                self._writer = self._new_writer()
+                self._opener = threading.get_ident()
+                try:
+                    self._writer = self._new_writer()
+                finally:
+                    self._opener = None
             connection = self._writer.ready(self._prepares)
         except BaseException:
             lock.release()
@@ -231,6 +236,7 @@ class Connections:
         """
         idle = take(self._guard)
         if self.owned() or not (busy or take(self._write_lock)):
+            idle = idle and self._opener in (None, threading.get_ident())
             idle = idle and self._writer is None and self._copier is None
         else:
             self._close_writer()
