@@ -19,7 +19,7 @@ from engram_core.kinds import KINDS, Fact
 from engram_core.memory import Known, decide, memory_decider
 from engram_core.policy import ActorWeights, Policy
 from engram_core.state import MemoryState
-from engram_core.testing import Scenario, memory_created, recorded_event, strategies
+from engram_core.testing import Scenario, happened, memory_created, recorded_event, strategies
 from engram_core.testing.scenario import START
 from engram_core.vocab import ActorKind, Relation
 from tests.memory.contexts import context_of
@@ -175,6 +175,13 @@ def test_ways_are_given_or_followed() -> None:
     assert known.reaches("a", "a", Relation.PART_OF)
     assert not known.reaches("a", "b", Relation.PART_OF)
     assert Known(known.memories, frozenset({"b"})).reaches("a", "b", Relation.PART_OF)
+
+
+def test_a_fold_goes_on_from_where_another_ended() -> None:
+    """What was known before is known still."""
+    told = Scenario[Any, Any]().given(memory_created(Fact("x")), happened(memory_created(Fact("y")), "b"))
+    first, second = told.history
+    assert RULES.fold((first, second)) == RULES.fold((second,), RULES.fold((first,)))
 
 
 def test_the_decider_is_the_rules_as_a_value() -> None:

@@ -33,6 +33,7 @@ from engram_core.policy import (
     RetentionPolicy,
     ReviewPolicy,
     number_problem,
+    whole_problem,
 )
 from engram_core.retention import Signals, importance_score, is_pruning_candidate, retention_score
 from engram_core.values import Actor, EvidenceRef, ephemeral
@@ -292,6 +293,13 @@ def test_what_is_not_named_keeps_its_default() -> None:
     assert (shy, DEFAULT.actors["user"]) == (policy.weights(ActorKind.PLUGIN), policy.actors["user"])
     assert (slow, slow, DEFAULT.decay["event"]) == (policy.decay["fact"], policy.decay["recipe"], policy.decay["event"])
     assert frozenset({"goal"}) == policy.active_exempt
+
+
+def test_whole_numbers_have_bounds() -> None:
+    """Those within are none of a problem; a boolean and a fraction are no whole numbers."""
+    assert [None, None, None] == [whole_problem(1, low=1), whole_problem(2, low=1, high=2), whole_problem(9, low=1)]
+    assert {"must be a whole number from 1,000"} == {whole_problem(value, low=1_000) for value in (999, True, 1e3, "x")}
+    assert {"must be a whole number, 1 to 1,000"} == {whole_problem(n, low=1, high=1_000) for n in (0, 1_001, None)}
 
 
 def test_processes_agree_on_the_digest() -> None:

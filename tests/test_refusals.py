@@ -139,6 +139,7 @@ VALUES: dict[str, Callable[[], object]] = {
     "partial date of the year 0": lambda: PartialDate("0000"),
     "period": lambda: Period(START, START),
     "period of naive ends": lambda: Period(datetime(2026, 1, 1), START),
+    "period without an aware end": lambda: Period(START, datetime(2027, 1, 1)),
     "evidence": lambda: EvidenceRef("rumour", " ", 5),  # type: ignore[arg-type]
     "text with a NUL": lambda: EvidenceRef("quote", "a\0b"),
     "text with a surrogate": lambda: EvidenceRef("quote", "a\ud800b"),

@@ -183,6 +183,8 @@ def test_an_older_payload_is_brought_up_whole_before_a_newer_change() -> None:
     """Fields that the change does not name are in the new form, too."""
     found = state(FACT, MemoryAttributesUpdated({"mood": "good"}, 2), upcast=_upcast)
     assert (2, {"text": "x", "mood": "good"}) == (found.attributes.version, found.attributes.raw)
+    *_, last = Scenario[Any, Any]().given(FACT, MemoryAttributesUpdated({"mood": "good"}, 2)).history
+    assert found == evolve(state(FACT), last, upcast=_upcast)
 
 
 def test_a_change_of_the_same_version_is_sparse() -> None:
