@@ -41,6 +41,15 @@ def test_expected_revision_is_a_whole_number(space, wrong):
         ann.supersede(tea, Fact("green"), expected_revision=wrong)
 
 
+@pytest.mark.parametrize("given", ["I like tea", "fact", None, 1, [Fact("x")]])
+def test_what_is_no_attributes_is_told_what_they_look_like(space, given):
+    """Who gives plain text, or the name of a kind alone, is shown both ways to say it."""
+    with pytest.raises(InvalidAttributesError) as caught:
+        space.session(user("ann")).remember(given)
+    said = f'must be an object such as Fact("…") or {{"kind": "fact", …}}, not {type(given).__name__}'
+    assert [("attributes", said)] == [(problem.field, problem.message) for problem in caught.value.problems]
+
+
 def test_ids_with_lone_surrogates_name_nothing(space):
     """No store could hold them, so nothing bears them."""
     ann = space.session(user("ann"))

@@ -150,11 +150,11 @@ def _spec_and_payload(given: Any, kinds: KindRegistry) -> tuple[KindSpec, Mappin
             raise InvalidAttributesError("attributes", [problem])
         raw = {name: value for name, value in given.items() if name != "kind"}
         typed = kinds.structure(given["kind"], raw)
-    elif isinstance(given, Draft):
-        raise InvalidAttributesError("attributes", [Problem("attributes", "is a Draft; give what the draft holds")])
+        return kinds.spec(typed), kinds.unstructure(typed)
+    if isinstance(given, Draft):
+        wrong = "is a Draft; give what the draft holds"
     elif isinstance(given, type):
-        problem = Problem("attributes", f"is the class {given.__name__}; give an object of it")
-        raise InvalidAttributesError("attributes", [problem])
+        wrong = f"is the class {given.__name__}; give an object of it"
     else:
-        typed = given
-    return kinds.spec(typed), kinds.unstructure(typed)
+        wrong = f'must be an object such as Fact("…") or {{"kind": "fact", …}}, not {type(given).__name__}'
+    raise InvalidAttributesError("attributes", [Problem("attributes", wrong)])
