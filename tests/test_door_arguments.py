@@ -47,7 +47,7 @@ def test_what_is_no_attributes_is_told_what_they_look_like(space, given):
     with pytest.raises(InvalidAttributesError) as caught:
         space.session(user("ann")).remember(given)
     said = f'must be an object such as Fact("…") or {{"kind": "fact", …}}, not {type(given).__name__}'
-    assert [("attributes", said)] == [(problem.field, problem.message) for problem in caught.value.problems]
+    assert [("attributes", said)] == [(problem.field, problem.problem) for problem in caught.value.problems]
 
 
 def test_ids_with_lone_surrogates_name_nothing(space):
