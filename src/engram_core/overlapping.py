@@ -64,7 +64,7 @@ def sharing(visible: VisibleTexts, texts: Sequence[str], words: frozenset[str], 
         narrowing = passed > spare
         if narrowing and len(held) <= _ENOUGH:
             break
-        if count > left and visible.seems_common(term, _SAMPLE, left):
+        if count > left and (left <= 0 or visible.seems_common(term, _SAMPLE, left)):
             break
         bound = min(left, _MISJUDGED * max(count, _SAMPLE))
         found = visible.holders(term, bound + 1) if count else []

@@ -120,3 +120,14 @@ def test_what_is_hidden_limits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         told.append((receipt.notice, [c.overlap for c in receipt.possible_conflicts]))
         r.space.close()
     assert [("", [1.0])] * 2 == told
+
+
+def test_a_word_that_is_commoner_than_it_seemed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it has used up all that may be read, the receipt says so."""
+    monkeypatch.setattr(overlapping, "POSTINGS", 150)
+    monkeypatch.setattr(overlapping, "_SAMPLE", 2)
+    r = room()
+    texts = ["boat 0", *(f"quay {n}" for n in range(300)), *(f"boat {n}" for n in range(1, 400))]
+    r.ann.remember_many([Draft(Fact(text), similar=False) for text in texts])
+    assert "share up to 100 in 100" in r.ann.remember(Fact("boat")).notice
+    r.space.close()

@@ -23,6 +23,8 @@ _UNTIL_THEN: Final = "{row}.from_position <= :known AND {row}.to_position > :kno
 _CHANGED: Final = BEGUN_AFTER[1].replace(":after", ":known")
 _MANY_CHANGED: Final = 8_192  # from so many on, asking for each match is cheaper than listing them
 
+_MOST_PASSED: Final = 8_192  # texts that are passed over to judge how rare a word is
+
 _LINKING: Final = "'about', 'involves', 'owned_by', 'works_at', 'located_in', 'part_of'"
 
 
@@ -158,9 +160,8 @@ class VisibleTexts:
             number = LANES.index(lane.name)
             texts = self._one("SELECT sum(texts) FROM text_totals WHERE lane = :lane", lane=number)
             upto = "SELECT 1 FROM texts WHERE lane = :lane AND key <= :key LIMIT :most"
-            seen = self._one(
-                f"SELECT count(*) FROM ({upto})", lane=number, key=last // 10, most=1 + sample * texts // (most + 1)
-            )
+            enough = min(1 + sample * texts // (most + 1), _MOST_PASSED)
+            seen = self._one(f"SELECT count(*) FROM ({upto})", lane=number, key=last // 10, most=enough)
             count += sample * texts // seen
         return count > most
 
