@@ -135,7 +135,6 @@ class _Folding:
             for name, value in zip(_Folding.__slots__, _all_of(start), strict=True):
                 setattr(self, name, value)
             self.absorbed = dict(start.absorbed)
-            self.touched = dict(start.touched)
         else:
             self.begin(start)
 
