@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from engram_core import AsyncMemorySpace, Draft, Fact, MemorySpace, NotFoundError, assistant, system, user
+from engram_core import AsyncMemorySpace, Draft, Fact, MemorySpace, NotFoundError, StoreError, assistant, system, user
 from engram_core.stores import InMemoryStore
 
 T = TypeVar("T")
@@ -40,6 +40,46 @@ def test_what_is_written_is_read() -> None:
             assert {"weather": 1} == await ann.tags()
             with pytest.raises(NotFoundError):
                 await ann.get("00000000-0000-7000-8000-000000000000")
+
+    run(main())
+
+
+def test_an_opening_is_awaited_or_entered(tmp_path: Path) -> None:
+    """`async with` opens and closes; awaiting opens; both also where a coroutine is wanted, such as a task."""
+
+    async def main() -> None:
+        async with AsyncMemorySpace.open(tmp_path / "brain.db") as space:
+            receipt = await space.session(ANN).remember(Fact("kept"))
+        with pytest.raises(StoreError, match="closed"):
+            await space.session(ANN).get(receipt.memory_id)
+        with pytest.raises(StoreError, match="closed"):
+            await space.session(ANN).remember(Fact("too late"))
+        await space.close()
+        again = await asyncio.create_task(AsyncMemorySpace.open(tmp_path / "brain.db"))
+        assert "kept" == (await again.session(ANN).get(receipt.memory_id, kind=Fact)).attributes.statement
+        await again.close()
+        for made in (AsyncMemorySpace.in_memory(), AsyncMemorySpace.over(InMemoryStore())):
+            async with made as space:
+                assert 0 == await space.position()
+
+    run(main())
+    space = run(AsyncMemorySpace.in_memory())
+    assert isinstance(space, AsyncMemorySpace)
+    run(space.close())
+
+
+def test_an_opening_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
+    """Entered, awaited or given up before it began."""
+
+    async def main() -> None:
+        missing = tmp_path / "missing.db"
+        with pytest.raises(StoreError, match="does not exist"):
+            async with AsyncMemorySpace.open(missing, create=False):
+                raise AssertionError("unreachable")
+        with pytest.raises(StoreError, match="does not exist"):
+            await AsyncMemorySpace.open(missing, create=False)
+        AsyncMemorySpace.open(missing).close()
+        assert not missing.exists()
 
     run(main())
 

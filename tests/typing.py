@@ -208,7 +208,9 @@ def ports(projection: Projection) -> None:
 
 
 async def waiting() -> None:
-    """The space for asyncio is made by awaiting it."""
+    """The space for asyncio is made by awaiting it, or entered while it opens."""
+    async with AsyncMemorySpace.open("brain.db") as opened:
+        assert_type(opened, AsyncMemorySpace)
     async with await AsyncMemorySpace.open("brain.db") as space:
         assert_type(space, AsyncMemorySpace)
         assert_type(await space.position(), int)

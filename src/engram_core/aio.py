@@ -7,7 +7,7 @@ its outcome by the `command_id` he gave.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -21,6 +21,7 @@ from engram_core.ports import EventStore
 from engram_core.recorder import Recorder
 from engram_core.session import Session
 from engram_core.space import MemorySpace
+from engram_core.stores.driver import closed
 from engram_core.values import Actor
 from engram_core.verbs import Verbs
 
@@ -44,16 +45,23 @@ class _Threads:
     def __init__(self) -> None:
         self.writes = ThreadPoolExecutor(1, thread_name_prefix="engram-write")
         self.reads = ThreadPoolExecutor(1, thread_name_prefix="engram-read")
+        self.closed = False
 
     async def write(self, call: Callable[[], T]) -> T:
         """Runs a write to its end, even if the caller is cancelled meanwhile."""
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self.writes, call))
+        return await asyncio.shield(self._running(self.writes, call))
 
     async def read(self, call: Callable[[], T]) -> T:
         """Runs a read."""
-        return await asyncio.get_running_loop().run_in_executor(self.reads, call)
+        return await self._running(self.reads, call)
+
+    def _running(self, thread: ThreadPoolExecutor, call: Callable[[], T]) -> asyncio.Future[T]:
+        if self.closed:
+            raise closed()
+        return asyncio.get_running_loop().run_in_executor(thread, call)
 
     def close(self) -> None:
+        self.closed = True
         self.writes.shutdown(wait=True)
         self.reads.shutdown(wait=True)
 
@@ -166,22 +174,19 @@ class AsyncMemorySpace:
         self._threads = threads or _Threads()
 
     @classmethod
-    async def open(cls, path: Any, **options: Any) -> AsyncMemorySpace:
+    def open(cls, path: Any, **options: Any) -> _Opening:
         """As `MemorySpace.open`."""
-        threads = _Threads()
-        return cls(await _started(threads, partial(MemorySpace.open, path, **options)), threads)
+        return _Opening(_opened(partial(MemorySpace.open, path, **options)))
 
     @classmethod
-    async def in_memory(cls, **options: Any) -> AsyncMemorySpace:
+    def in_memory(cls, **options: Any) -> _Opening:
         """As `MemorySpace.in_memory`."""
-        threads = _Threads()
-        return cls(await _started(threads, partial(MemorySpace.in_memory, **options)), threads)
+        return _Opening(_opened(partial(MemorySpace.in_memory, **options)))
 
     @classmethod
-    async def over(cls, store: EventStore, **options: Any) -> AsyncMemorySpace:
+    def over(cls, store: EventStore, **options: Any) -> _Opening:
         """As `MemorySpace.over`."""
-        threads = _Threads()
-        return cls(await _started(threads, partial(MemorySpace.over, store, **options)), threads)
+        return _Opening(_opened(partial(MemorySpace.over, store, **options)))
 
     def session(
         self, actor: Actor, *, session_id: str | None = None, client: str | None = None, record: bool = True
@@ -212,7 +217,9 @@ class AsyncMemorySpace:
         await self._threads.write(self._space.flush)
 
     async def close(self) -> None:
-        """Writes what is buffered and closes the space."""
+        """Writes what is buffered and closes the space; closing twice is no error."""
+        if self._threads.closed:
+            return
         try:
             await self._threads.write(self._space.close)
         finally:
@@ -227,9 +234,43 @@ class AsyncMemorySpace:
         await self.close()
 
 
-async def _started(threads: _Threads, start: Callable[[], MemorySpace]) -> MemorySpace:
+class _Opening(Coroutine[Any, Any, AsyncMemorySpace]):
+    """A space that is being opened: a coroutine to be awaited, or entered by `async with`, which then closes it."""
+
+    def __init__(self, opened: Coroutine[Any, Any, AsyncMemorySpace]) -> None:
+        self._opened = opened
+        self._space: AsyncMemorySpace | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncMemorySpace]:
+        return self._opened.__await__()
+
+    def send(self, value: Any) -> Any:
+        """As of the coroutine within."""
+        return self._opened.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """As of the coroutine within."""
+        return self._opened.throw(*error)
+
+    def close(self) -> None:
+        """As of the coroutine within."""
+        self._opened.close()
+
+    async def __aenter__(self) -> AsyncMemorySpace:
+        self._space = await self._opened
+        return self._space
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._space is not None:
+            await self._space.close()
+
+
+async def _opened(start: Callable[[], MemorySpace]) -> AsyncMemorySpace:
+    threads = _Threads()
     try:
-        return await threads.write(start)
+        return AsyncMemorySpace(await threads.write(start), threads)
     except BaseException:
         threads.close()
         raise
