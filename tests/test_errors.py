@@ -112,3 +112,11 @@ def test_problems_are_values() -> None:
 def test_every_public_name_is_listed() -> None:
     """`__all__` is sorted and whole."""
     assert sorted([*(cls.__name__ for cls in CLASSES), "Problem"]) == errors.__all__
+
+
+def test_a_subject_that_is_the_field_is_named_once() -> None:
+    """What is wrong with a kind is told as "kind: …"; with a field of a kind, or with several, both are named."""
+    assert "kind: is none" == str(InvalidAttributesError("kind", [("kind", "is none")]))
+    assert "fact: statement: is blank" == str(InvalidAttributesError("fact", [("statement", "is blank")]))
+    both = [("links", "is long"), ("title", "is blank")]
+    assert "links: links: is long; title: is blank" == str(InvalidAttributesError("links", both))

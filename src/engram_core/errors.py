@@ -107,7 +107,8 @@ class InvalidAttributesError(RejectedError, ValueError):
     def __init__(self, subject: str, problems: Iterable[Problem | tuple[str, str]], *, hint: str = "") -> None:
         listed = tuple(p if isinstance(p, Problem) else Problem(*p) for p in problems)
         text = "; ".join(f"{p.field}: {p.problem}" for p in listed)
-        super().__init__(f"{subject}: {text}", hint=hint, subject=subject, problems=listed)
+        named = text if {p.field for p in listed} == {subject} else f"{subject}: {text}"
+        super().__init__(named, hint=hint, subject=subject, problems=listed)
         self.subject = subject
         self.problems = listed
 
