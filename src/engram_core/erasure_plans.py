@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
+from engram_core.audience import may_see
 from engram_core.commands import Remember
 from engram_core.core import Core
 from engram_core.errors import NotFoundError
@@ -14,7 +15,7 @@ from engram_core.events import DraftAdded, ErasedPayload
 from engram_core.identity import fingerprint, pair_of, pair_owner
 from engram_core.proposal import named, note_owner, proposal_stream, words_owner
 from engram_core.state import MemoryState
-from engram_core.values import SHARED
+from engram_core.values import SHARED, Actor
 from engram_core.vocab import Kind, Relation, StoredStatus
 
 __all__ = ["Plan", "Said", "memory_plan", "proposals_about", "said_beside", "subject_plan"]
@@ -37,14 +38,22 @@ class Plan(NamedTuple):
 def memory_plan(core: Core, tx: sqlite3.Connection, id: str) -> Plan:
     """One memory, or one that was only ever proposed, with the drafts that say exactly the same.
 
+    Not those of an actor who may not see it: they are words of his own, and if they went, he would know that it was.
+
     Raises: NotFoundError.
     """
     state = core.state_of(id)
-    waiting = {draft.command.memory_id: draft.command for draft in _never_begun(core, tx)}
+    waiting = {draft.command.memory_id: draft for draft in _never_begun(core, tx)}
     if state is None and id not in waiting and not proposals_about(tx, (id,)):
         raise NotFoundError(f"there is no memory {id}", memory_id=id)
-    digest = _digest(core, state) if state is not None else None
-    twins = [other for other, command in waiting.items() if digest is not None and _digest(core, command) == digest]
+    twins: list[str] = []
+    if state is not None and (digest := _digest(core, state)) is not None:
+        twins = [
+            other
+            for other, draft in waiting.items()
+            if _digest(core, draft.command) == digest
+            and (draft.author is None or may_see(draft.author, state.visibility))
+        ]
     merged = [row[0] for row in tx.execute("SELECT id FROM memories WHERE merged_into = ? ORDER BY key", (id,))]
     counts = {"memory": 1} | ({"drafts": len(twins)} if twins else {})
     return Plan((id, *(twin for twin in twins if twin != id)), counts, tuple(merged))
@@ -55,6 +64,7 @@ class _Draft(NamedTuple):
 
     command: Remember
     proposal_id: str
+    author: Actor | None
 
 
 def _never_begun(core: Core, tx: sqlite3.Connection) -> list[_Draft]:
@@ -67,8 +77,8 @@ def _never_begun(core: Core, tx: sqlite3.Connection) -> list[_Draft]:
         state = core.proposal_of(proposal_id)
         for number in sorted(map(int, numbers.split(","))):
             draft = None if state is None else state.draft(number)
-            if draft is not None and isinstance(draft.command, Remember):
-                found.append(_Draft(draft.command, proposal_id))
+            if state is not None and draft is not None and isinstance(draft.command, Remember):
+                found.append(_Draft(draft.command, proposal_id, state.author))
     return found
 
 

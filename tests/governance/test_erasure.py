@@ -207,6 +207,19 @@ def test_the_other_drafts_of_a_proposal_live_on(r: Room) -> None:
     assert not r.nightly.verify().problems
 
 
+def test_a_draft_that_says_the_same_goes_unless_its_author_may_not_see_what_went(r: Room) -> None:
+    """He would know by it that there was a memory that was hidden from him; what he wrote are words of his own."""
+    draft = r.bot.remember(Fact("the same words"))
+    hidden = r.ann.remember(Fact("the same words"), visibility=private())
+    assert {"memory": 1} == r.ann.erase(hidden).counts
+    (proposal,) = r.bot.proposals()
+    assert (draft.proposal_id, "the same words") == (proposal.id, proposal.drafts[0].command.attributes["statement"])
+    shown = r.ann.remember(Fact("the same words"))
+    assert {"memory": 1, "drafts": 1} == r.ann.erase(shown).counts
+    assert [] == list(r.bot.proposals())
+    assert not r.nightly.verify().problems
+
+
 def test_drafts_that_point_to_it_cannot_be_merged(r: Room) -> None:
     """A new edge to an erased memory is refused."""
     target = r.ann.remember(Fact("target"))
