@@ -63,8 +63,12 @@ def test_an_opening_is_awaited_or_entered(tmp_path: Path) -> None:
                 assert 0 == await space.position()
 
     run(main())
-    space = run(AsyncMemorySpace.in_memory())
-    assert isinstance(space, AsyncMemorySpace)
+
+    class Mine(AsyncMemorySpace):
+        """An application's own."""
+
+    space = run(Mine.in_memory())
+    assert isinstance(space, Mine)
     run(space.close())
 
 

@@ -28,6 +28,7 @@ from engram_core.verbs import Verbs
 __all__ = ["AsyncMaintenance", "AsyncMemorySpace", "AsyncRecorder", "AsyncSession", "AsyncView"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound="AsyncMemorySpace")
 
 _VERBS: Final = frozenset(name for name in vars(Verbs) if not name.startswith("_"))
 _DECISIONS: Final = frozenset({
@@ -174,19 +175,19 @@ class AsyncMemorySpace:
         self._threads = threads or _Threads()
 
     @classmethod
-    def open(cls, path: Any, **options: Any) -> _Opening:
-        """As `MemorySpace.open`."""
-        return _Opening(_opened(partial(MemorySpace.open, path, **options)))
+    def open(cls, path: Any, **options: Any) -> _Opening[Self]:
+        """As `MemorySpace.open`; await it, or enter it by `async with`."""
+        return _Opening(_opened(cls, partial(MemorySpace.open, path, **options)))
 
     @classmethod
-    def in_memory(cls, **options: Any) -> _Opening:
-        """As `MemorySpace.in_memory`."""
-        return _Opening(_opened(partial(MemorySpace.in_memory, **options)))
+    def in_memory(cls, **options: Any) -> _Opening[Self]:
+        """As `MemorySpace.in_memory`; await it, or enter it by `async with`."""
+        return _Opening(_opened(cls, partial(MemorySpace.in_memory, **options)))
 
     @classmethod
-    def over(cls, store: EventStore, **options: Any) -> _Opening:
-        """As `MemorySpace.over`."""
-        return _Opening(_opened(partial(MemorySpace.over, store, **options)))
+    def over(cls, store: EventStore, **options: Any) -> _Opening[Self]:
+        """As `MemorySpace.over`; await it, or enter it by `async with`."""
+        return _Opening(_opened(cls, partial(MemorySpace.over, store, **options)))
 
     def session(
         self, actor: Actor, *, session_id: str | None = None, client: str | None = None, record: bool = True
@@ -234,14 +235,14 @@ class AsyncMemorySpace:
         await self.close()
 
 
-class _Opening(Coroutine[Any, Any, AsyncMemorySpace]):
+class _Opening(Coroutine[Any, Any, S]):
     """A space that is being opened: a coroutine to be awaited, or entered by `async with`, which then closes it."""
 
-    def __init__(self, opened: Coroutine[Any, Any, AsyncMemorySpace]) -> None:
+    def __init__(self, opened: Coroutine[Any, Any, S]) -> None:
         self._opened = opened
-        self._space: AsyncMemorySpace | None = None
+        self._space: S | None = None
 
-    def __await__(self) -> Generator[Any, Any, AsyncMemorySpace]:
+    def __await__(self) -> Generator[Any, Any, S]:
         return self._opened.__await__()
 
     def send(self, value: Any) -> Any:
@@ -256,7 +257,7 @@ class _Opening(Coroutine[Any, Any, AsyncMemorySpace]):
         """As of the coroutine within."""
         self._opened.close()
 
-    async def __aenter__(self) -> AsyncMemorySpace:
+    async def __aenter__(self) -> S:
         self._space = await self._opened
         return self._space
 
@@ -267,10 +268,10 @@ class _Opening(Coroutine[Any, Any, AsyncMemorySpace]):
             await self._space.close()
 
 
-async def _opened(start: Callable[[], MemorySpace]) -> AsyncMemorySpace:
+async def _opened(cls: type[S], start: Callable[[], MemorySpace]) -> S:
     threads = _Threads()
     try:
-        return AsyncMemorySpace(await threads.write(start), threads)
+        return cls(await threads.write(start), threads)
     except BaseException:
         threads.close()
         raise
