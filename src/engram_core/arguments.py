@@ -122,15 +122,13 @@ def link_of(pair: Any) -> Link:
     """An edge of a memory to be, from a pair of a relation and a memory."""
     if isinstance(pair, Link):
         return pair
-    if not isinstance(pair, tuple | list | Sequence) or isinstance(pair, str) or len(pair) != 2:
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise InvalidAttributesError("link", [Problem("links", "must be pairs of a relation and a memory")])
     return Link(relation_named(pair[0]), memory_id(pair[1], "links"))
 
 
 def pairs_of(given: Any, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
     """External ids as pairs of a system and an id; what is none becomes a problem."""
-    if given == ():
-        return ()
     items = tuple(given.items()) if isinstance(given, Mapping) else listed(given, "external_ids", problems)
     if any(isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2 for item in items):
         problems.append(Problem("external_ids", "must be pairs of a system and an id"))
