@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import fields
 from hypothesis import given, settings
 
 from engram_core.answering import check_answers
 from engram_core.commands import COMMANDS, Archive, Edit, Remember
 from engram_core.errors import ConflictError
-from engram_core.events import MemoriesAccessed, MemoryEdited, RecordedEvent
+from engram_core.events import MemoriesAccessed, MemoryDeleted, MemoryEdited, RecordedEvent
+from engram_core.receipts import PossibleConflict, Receipt
 from engram_core.testing import recorded_event, strategies
+from engram_core.vocab import ReceiptStatus
 from tests.test_memory import BEGUN, RULES, answer
 
 
@@ -39,3 +42,20 @@ def test_another_command_is_refused() -> None:
     for other in (Archive("a"), Edit("b", content="x"), new):
         with pytest.raises(ConflictError, match="another command"):
             check_answers(written, [other])
+
+
+def test_a_receipt_of_a_batch_is_the_same_but_for_the_batch() -> None:
+    """Whatever else a receipt says, now or one day, is kept."""
+    conflict = PossibleConflict(memory_id="m", reason="title")
+    told: dict[str, Any] = {
+        "status": ReceiptStatus.CREATED,
+        "memory_id": "m",
+        "proposal_id": "p",
+        "batch_id": "",
+        "events": (MemoryDeleted(),),
+        "possible_conflicts": (conflict,),
+        "redactions": 2,
+        "notice": "n",
+    }
+    assert told.keys() == {attribute.name for attribute in fields(Receipt)}
+    assert Receipt(**{**told, "batch_id": "b"}) == Receipt(**told).of_batch("b")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,9 +74,10 @@ from engram_core.values import (
     until,
 )
 from engram_core.vocab import ArchiveReason, Relation
+from tests.golden_lines import GoldenLines
 from tests.memory.decided import BEFORE, BOT, LATER, after, asked, remembering
 
-GOLDEN = Path(__file__).parent / "golden" / "decisions.txt"
+GOLDEN = GoldenLines("decisions.txt")
 QUOTE, URI = EvidenceRef("quote", "q", "because"), EvidenceRef("uri", "u")
 QUOTED = MemoryEvidenceAdded(EvidenceRef("quote", "q"))
 SOMETHING = Fact("z")
@@ -373,14 +373,13 @@ def told(name: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_a_command_becomes_events(name: str) -> None:
     """These, in this order, owned by these; or nothing where nothing is to change."""
-    lines = dict(line.split(" | ", 1) for line in GOLDEN.read_text("utf-8").splitlines())
-    assert lines[name] == told(name)
+    assert GOLDEN.read()[name] == told(name)
 
 
 def test_every_line_has_a_case() -> None:
     """None is left of what is no more decided."""
-    assert list(CASES) == [line.partition(" | ")[0] for line in GOLDEN.read_text("utf-8").splitlines()]
+    assert list(CASES) == list(GOLDEN.read())
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text("".join(f"{name} | {told(name)}\n" for name in CASES), "utf-8")
+    GOLDEN.write(CASES, told)

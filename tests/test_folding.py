@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -65,8 +64,9 @@ from engram_core.values import (
     user,
 )
 from engram_core.vocab import ArchiveReason, FieldGroup, Relation
+from tests.golden_lines import GoldenLines
 
-GOLDEN = Path(__file__).parent / "golden" / "folding.txt"
+GOLDEN = GoldenLines("folding.txt")
 ANN, BOT = user("ann"), assistant("bot")
 DAY = timedelta(days=1)
 QUOTE = EvidenceRef("quote", "q")
@@ -232,22 +232,19 @@ def told(name: str) -> str:
     return "; ".join(f"{field}: {value}" for field, value in is_.items() if not events or was[field] != value)
 
 
-def lines() -> list[str]:
-    """Each case with what is told of it."""
-    return [f"{name} | {told(name)}" for name in (*CASES, *AFTER, *BEGINNINGS)]
+NAMES = [*CASES, *AFTER, *BEGINNINGS]
 
 
-@pytest.mark.parametrize("name", [*CASES, *AFTER, *BEGINNINGS])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_event_changes_these_fields_and_no_others(name: str) -> None:
     """Folded at once or on top of what was folded before."""
-    written = dict(line.split(" | ", 1) for line in GOLDEN.read_text("utf-8").splitlines())
-    assert written[name] == told(name)
+    assert GOLDEN.read()[name] == told(name)
 
 
 def test_every_line_has_a_case() -> None:
     """None is left of what is no more an event."""
-    assert lines() == GOLDEN.read_text("utf-8").splitlines()
+    assert NAMES == list(GOLDEN.read())
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text("\n".join(lines()) + "\n", "utf-8")
+    GOLDEN.write(NAMES, told)

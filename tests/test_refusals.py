@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,9 +95,10 @@ from engram_core.values import (
     user,
 )
 from engram_core.vocab import ActorKind, ArchiveReason, LifetimeKind, Relation, VisibilityKind
+from tests.golden_lines import GoldenLines
 from tests.memory.decided import BEFORE, BOT, LATER, after, asked, remembering
 
-GOLDEN = Path(__file__).parent / "golden" / "refusals.txt"
+GOLDEN = GoldenLines("refusals.txt")
 LONG = "x" * 30_000
 QUOTE = EvidenceRef("quote", "q")
 
@@ -426,14 +426,13 @@ def told(name: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_a_refusal_says_what_is_wrong_and_where(name: str) -> None:
     """By its class, code and facts for a program, and by its words for a reader."""
-    lines = dict(line.split(" | ", 1) for line in GOLDEN.read_text("utf-8").splitlines())
-    assert lines[name] == told(name)
+    assert GOLDEN.read()[name] == told(name)
 
 
 def test_every_line_has_a_case() -> None:
     """None is left of what is no more refused."""
-    assert list(CASES) == [line.partition(" | ")[0] for line in GOLDEN.read_text("utf-8").splitlines()]
+    assert list(CASES) == list(GOLDEN.read())
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text("".join(f"{name} | {told(name)}\n" for name in CASES), "utf-8")
+    GOLDEN.write(CASES, told)
